@@ -684,11 +684,13 @@ def guard_table(rows, write):
     if cells["full"] and "full" not in methods:
         write("\nOn the splits of the full search:\n")
         means_table(rows, ("fast", "full", "best"), write)
-    write("\n| set | " + " | ".join(m for m in methods) + " | CPU, fast / CatBoost |")
+    write("\n:::{dropdown} Error in % and log loss on each set")
+    write("| set | " + " | ".join(m for m in methods) + " | CPU, fast / CatBoost |")
     write("|---|" + "---|" * (len(methods) + 1))
     for s, e, p, t_ in zip(kept, error, loss, seconds, strict=True):
         cells = " | ".join(f"{100 * a:.1f}, {b:.3f}" for a, b in zip(e, p, strict=True))
         write(f"| {s} | {cells} | {t_[0] / t_[methods.index('catboost')]:.1f} |")
+    write(":::")
 
 
 def sizes_table(rows, write):

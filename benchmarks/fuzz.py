@@ -20,6 +20,7 @@ seed and its number alone, so that a fault is found again by the same seed.
 
 import argparse
 import csv
+import functools
 import gzip
 import io
 import json
@@ -46,8 +47,10 @@ import numpy as np
 import pandas as pd
 
 from mahalearn import GaussianClassifier, KernelQuadraticDiscriminant, load_model, model_about
+from mahalearn.app.reading.large import TextTable, first_pass
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.read import read_problem
+from mahalearn.app.reading.tables import find_target
 from mahalearn.persistence import UntrustedModelError, model_bytes
 
 CPU_SECONDS, WALL_SECONDS, BYTES = 20, 90, 2**31
@@ -323,6 +326,17 @@ def read_table(path):
     return {**cells, "class": [str(v) for v in problem.y]}, problem.notes
 
 
+def read_parts(path):
+    """The table of a text file that is read part by part."""
+    table = TextTable(path, find=functools.partial(find_target, target="class"))
+    table.part_rows = 7
+    notes = first_pass(table, "class", N).notes()
+    frame = pd.concat([part for _, part in table.parts()])
+    frame = frame[frame["class"].notna()]
+    cells = {str(name): [_value(v) for v in frame[name]] for name in frame.columns}
+    return cells, [*table.notes, *notes]
+
+
 def _value(value):
     if _missing(value) or value is pd.NA or value is pd.NaT:
         return None
@@ -464,8 +478,8 @@ def model_differs(found, M, touched):
     return not np.array_equal(answers, M.predict_proba(X_MODEL)) or data != "plants"
 
 
-def _table(suffix, write, frame=TABLE, **options):
-    return Format(suffix, frame, write, read_table, table_differs, change_cell, **options)
+def _table(suffix, write, frame=TABLE, read=read_table, **options):
+    return Format(suffix, frame, write, read, table_differs, change_cell, **options)
 
 
 def _items(suffix, objects, write, change=change_item, **options):
@@ -485,6 +499,7 @@ def _model(estimator):
 _CSV = delimited(",")
 FORMATS = {
     "csv": lambda: _table(".csv", _CSV, delimiter=",", header=True),
+    "parts": lambda: _table(".csv", _CSV, read=read_parts, delimiter=",", header=True),
     "semicolon": lambda: _table(".csv", delimited(";", ","), delimiter=";", header=True),
     "tsv": lambda: _table(".tsv", delimited("\t"), delimiter="\t", header=True),
     "csv.gz": lambda: _table(".csv.gz", packed(_CSV, _gz), checked=True),

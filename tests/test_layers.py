@@ -34,11 +34,11 @@ APPLICATION = [
 PAPERS = [{"papers"}]
 # Within a package of the application a module may import what stands before it.
 ORDER = {
-    "reading": "problem source columns layout overview workbooks tables encoder schema "
-    "changed_columns matrices objects large read",
+    "reading": "problem source columns layout overview workbooks formats text_tables tables "
+    "encoder schema changed_columns matrices objects large read",
     "comparing": "methods plan cells progress crossval ranking model winner explanations "
     "predictions typicality object_map findings compare prediction_quality everything diff",
-    "report": "drawing figures html markdown blocks answers performance understanding context "
+    "report": "drawing figures html blocks answers performance understanding context "
     "comparison novelty prediction diff_page notebook",
     "cli": "_terminal _large _options _inspect _predict _compare _doctor _diff "
     "_novelty _export app",

@@ -1,13 +1,18 @@
-"""The cheat sheet as a PDF, and what search engines and messengers read of a page."""
+"""The cheat sheet as a PDF, spaces that do not break, and metadata of a page."""
 
 import re
 from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.transforms import SphinxTransform
 
 BLOCK = re.compile(r"^## ([^\n]+)\n+```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CARD = "_static/social.png"
+# A number and its sign or unit stay on one line: "29 %", "0.17 ± 0.19".
+UNBROKEN = re.compile(r"(?<=[\d.)]) (?=%)| (?=± \d)|(?<=±) (?=\d)")
+MINUS = re.compile(r"^-(?=[\d.])")  # of a cell that a benchmark has written
+RECORD = re.compile(r"(?<=\d)–(?=\d)")  # 19–0–6: won, tied, lost
 
 
 def write_cheat_sheet(source, target):
@@ -65,7 +70,26 @@ def describe(app, page, template, context, doctree):
     context["metatags"] = tags
 
 
+class Unbroken(SphinxTransform):
+    """Keep a number with its unit on one line; write minus signs. Code stays as it is."""
+
+    default_priority = 900
+
+    def apply(self):
+        """Change the texts of one page."""
+        code = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+        for text in list(self.document.findall(nodes.Text)):
+            if isinstance(text.parent, code):
+                continue
+            better = MINUS.sub("−", UNBROKEN.sub("\u00a0", text))
+            if text.parent.parent and isinstance(text.parent.parent, nodes.entry):
+                better = RECORD.sub("\u2060–\u2060", better)
+            if better != text:
+                text.parent.replace(text, nodes.Text(better))
+
+
 def setup(app):
     """Before pages are written."""
+    app.add_transform(Unbroken)
     app.connect("html-page-context", describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -71,7 +71,7 @@ def figures():
         "near_softmax": "softmax",
     }.items():
         found[key] = near[row]
-    small = table("benchmarks_tables", "method", "error %", "log loss")
+    small = table("benchmarks_tables", "method", "error %", "ECE")
     for key, row in {
         "stack": "ensemble",
         "mean4": "mean of SVM, CatBoost, ExtraTrees, logistic regression",

@@ -41,8 +41,8 @@ def spectrum(path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
     left.bar(np.arange(len(values)), values, color=np.where(values < 0, RED, BLUE), width=1)
     left.set_yscale("symlog", linthresh=0.01)
-    left.set(title="eigenvalues of exp(−DTW²/mean²)", xlabel="number", ylabel="eigenvalue")
-    for spectrum, color, name in (("krein", GREY, "as is"), ("clip", BLUE, "clip"),
+    left.set(title="eigenvalues of exp(−DTW²/mean²)", xlabel="rank", ylabel="eigenvalue")
+    for spectrum, color, name in (("ignore", GREY, "as is"), ("clip", BLUE, "clip"),
                                   ("flip", RED, "flip")):  # fmt: skip
         model = OneVsRestSVC(C=10, kernel="precomputed", spectrum=spectrum).fit(K, y)
         signed = np.sort(model.decision_function(k) * (2 * y_new - 1))
@@ -50,7 +50,8 @@ def spectrum(path):
         error = f"{100 * np.mean(signed < 0):.1f} % wrong"
         right.plot(signed, share, color=color, label=f"{name}: {error}")
     right.axvline(0, color="black", linewidth=0.8)
-    right.set(title="margins of 300 new objects", xlabel="y·f(x)", ylabel="share with less")
+    right.set(title="margins of 300 new samples")
+    right.set(xlabel="margin y·f(x)", ylabel="share with a smaller margin")
     right.legend(frameon=False)
     figure.savefig(path)
 

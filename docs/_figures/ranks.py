@@ -60,8 +60,8 @@ def ranks_of_sets(name, number=0, higher=False):
 def plots():
     """File name → (title, ranks) of each panel, and the number of sets."""
     guard_sets = int(re.search(r"^(\d+) sets, \d+ splits", page("benchmarks_tables"), re.M)[1])
-    yield "ranks_tables", ranks_of_summary(0), 38
-    yield "ranks_guard", ranks_of_summary(2), guard_sets
+    yield "ranks_tables", ranks_of_summary(1), 38
+    yield "ranks_guard", ranks_of_summary(0), guard_sets
     yield "ranks_series", *ranks_of_sets("benchmarks_series")
     yield "ranks_matrices", *ranks_of_sets("benchmarks_matrices")
     yield "ranks_novelty", *ranks_of_sets("benchmarks_novelty", 1, higher=True)

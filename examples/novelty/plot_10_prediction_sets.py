@@ -3,7 +3,7 @@ Prediction sets that hold the true class
 ========================================
 
 At a confidence of 95 % the set of a new object holds its class in 95 % of cases, for every class.
-Easy objects get one class, hard ones several. The share is guaranteed on average over training sets; a better
+Easy objects get one class, hard ones several. The share is guaranteed on average over training sets. A better
 classifier has smaller sets.
 
 In brackets: how the p-values are computed. ``full`` conformal p-values need no other objects for
@@ -32,7 +32,7 @@ models = {
 }
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-left.plot(levels, levels, "k:", lw=1, label="promised")
+left.plot(levels, levels, "k:", lw=1, label="required")
 for (name, classifier), color in zip(models.items(), ["#3b6ea5", "#c8553d"]):
     model = ConformalClassifier(classifier).fit(X, y)
     sets = [model.predict_set(X_test, confidence=level) for level in levels]

@@ -51,7 +51,7 @@ y = np.repeat(list(words), [len(group) for group in words.values()])
 # training part.
 model = KernelSearchCV(KernelQuadraticDiscriminant(kernel="edit"))
 found = cross_val_predict(model, X, y, cv=5)
-print(f"{(found != y).sum()} of {len(y)} words are misread")
+print(f"{(found != y).sum()} of {len(y)} words are predicted wrongly")
 
 # %%
 # A map: coordinates for a kernel that need not be definite.

@@ -297,7 +297,7 @@ def refit_scores(candidates, X, y, X_test, **fit_params):
 
 
 class DensityClassifierMixin(ScoreClassifierMixin):
-    """The same, where the scores are ln p(x|ω_j)P(ω_j) but for what is common to the classes."""
+    """The same, where the scores are ln P(ω_j|x) but for what is common to the classes."""
 
     def _model_temperature(self):
         return 1.0

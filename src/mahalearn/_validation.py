@@ -85,6 +85,16 @@ def sorted_labels(y):
     return classes, codes
 
 
+def is_missing(value):
+    """True for None, NaN, NaT, a masked value and what cannot be compared, as pandas.NA."""
+    if value is None or value is np.ma.masked:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
 def refuse_missing_labels(y):
     """Raise where labels are None or NaN."""
     labels = np.asarray(y).ravel()
@@ -92,7 +102,7 @@ def refuse_missing_labels(y):
     if labels.dtype.kind == "f":
         missing = int(np.isnan(labels).sum())
     elif labels.dtype.kind == "O":
-        missing = sum(label is None or label != label for label in labels)
+        missing = sum(map(is_missing, labels))
     if missing:
         raise ValueError(
             f"y contains NaN or None: {missing} of {len(labels)} class labels are missing. Leave "
@@ -208,6 +218,11 @@ def is_dask_collection(X):
     return hasattr(X, "__dask_graph__") and type(X).__module__.split(".")[0].startswith("dask")
 
 
+def comes_in_parts(X, y):
+    """True for a dask collection, or, without y, for what is no table: batches (X, y)."""
+    return is_dask_collection(X) or (y is None and not hasattr(X, "shape"))
+
+
 def refuse_dask(estimator, *collections):
     """Refuse a dask collection, instead of converting it."""
     if any(is_dask_collection(X) for X in collections):
@@ -233,6 +248,15 @@ def refuse_dask_query(*collections):
         raise TypeError(
             "A dask collection is predicted part by part, lazily: "
             "mahalearn.distributed.predict(model, X); or call .compute() on it first."
+        )
+
+
+def check_squarable(largest, what):
+    """Refuse values of which the largest is so large or small that its square is inf or 0."""
+    if largest and not 1e-150 <= largest <= 1e150:
+        raise ValueError(
+            f"{what}: the largest value is {largest:.3g}, whose square "
+            f"{'vanishes in rounding' if largest < 1 else 'overflows'}; choose another unit."
         )
 
 
@@ -584,7 +608,8 @@ def check_objects(X, estimator=None, reset=False):
         X = [rows[i : i + 1] for i in range(rows.shape[0])]
     # Sets have no order that labels could follow, and dictionaries are rarely meant by their keys.
     unfit = isinstance(X, (str, bytes, set, frozenset, dict))
-    if unfit or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+    ordered = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1)
+    if unfit or not ordered:
         raise ValueError(f"X must be a list or an array of objects; got {type(X).__name__}.")
     if len(X) == 0:
         raise ValueError("X holds no objects; at least one is needed.")

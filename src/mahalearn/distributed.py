@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from ._typing import Objects
 from ._validation import check_class_list
-from .training.sources import one_thread
+from .training.sources import is_frame, one_thread
 
 __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "predict"]
 
@@ -207,7 +207,7 @@ def predict(model, X, method="predict"):
     >>> labels.shape, labels.compute()[:3].tolist()
     ((150,), [0, 0, 0])
     """
-    if hasattr(X, "map_partitions"):
+    if is_frame(X):
         meta = _predict_frame(X._meta_nonempty, model, method).iloc[:0]
         return X.map_partitions(_predict_frame, model, method, meta=meta)
     X = X.rechunk({1: -1})

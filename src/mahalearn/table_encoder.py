@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import ArrayLike
-from ._validation import check_count, refuse_dask
+from ._validation import check_count, is_missing, refuse_dask
 
 __all__ = ["TableEncoder"]
 
@@ -287,13 +287,9 @@ def _is_nominal(values):
 
 
 def _is_missing(value):
-    """True for None, NaN, NaT and what cannot be compared, as pandas.NA."""
-    if value is None:
-        return True
+    """True for a missing cell; a cell must be a single value."""
     try:
-        return bool(value != value)
-    except TypeError:
-        return True
+        return is_missing(value)
     except ValueError:
         raise _nested(value) from None
 

@@ -28,7 +28,7 @@ from own_data import works
 from pyarrow import parquet
 from scipy.spatial.distance import pdist, squareform
 
-from mahalearn.app.reading import source, tables, workbooks
+from mahalearn.app.reading import formats, source, workbooks
 from mahalearn.app.reading.columns import misleading_marks
 from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, read_matrix
 from mahalearn.app.reading.problem import DataError
@@ -135,6 +135,22 @@ def merged(sheet):
 def hidden(sheet):
     sheet.row_dimensions[5].hidden = sheet.column_dimensions["B"].hidden = True
     sheet.row_dimensions[500].hidden = True  # nothing is there
+
+
+def rows_from_the_last(xml):
+    """A sheet whose rows, and cells within them, stand in another order."""
+    rows = re.findall(rb"<row .*?</row>", xml, re.DOTALL)
+    turned = []
+    for row in reversed(rows):
+        cells = re.findall(rb"<c .*?</c>|<c [^>]*/>", row, re.DOTALL)
+        turned.append(row[: row.index(b"<c ")] + b"".join(reversed(cells)) + b"</row>")
+    return xml.replace(b"".join(rows), b"".join(turned))
+
+
+def truth_values(sheet):
+    sheet["E1"] = "ok"
+    for i in range(N):
+        sheet.cell(i + 2, 5, i % 3 == 0)
 
 
 def hidden_sheet(sheet):
@@ -290,6 +306,15 @@ def replaced(cell, frame=None):
     return text(frame)
 
 
+def quoted_cells(*rows):
+    """A table with a quote before the colours of these rows."""
+    lines = text().splitlines()
+    for row in rows:
+        height, size, colour, species = lines[row + 1].split(",")
+        lines[row + 1] = f'{height},{size},"{colour},{species}'
+    return "\n".join(lines) + "\n"
+
+
 def unit_row(*cells):
     """A table with a line below its header."""
     head, *rows = text().splitlines()
@@ -400,6 +425,10 @@ FILES = {
     "merged.xlsx": (edited(merged), {}, SAME, "value of merged cells was read in each"),
     "hidden.xlsx": (edited(hidden), {}, SAME, "1 hidden row and 1 hidden column of sheet"),
     "hidden-sheet.xlsx": (edited(hidden_sheet), {}, SAME, "has notes (hidden), Sheet1"),
+    "order.xlsx": (
+        changed_workbook("xl/worksheets/sheet1.xml", rows_from_the_last), {}, SAME, None
+    ),
+    "truth.xlsx": (edited(truth_values), {}, SAME, None),
     "error.xlsx": (edited(error), {}, "height:nan", "'#DIV/0!' in A6, and is missing"),
     "error.csv": (odd("#DIV/0!"), {}, "height:nan", None),
     "limits.csv": (
@@ -414,12 +443,24 @@ FILES = {
     "unit-close.csv": (with_unit("mg/L", blank=""), {}, SAME, "(mg/L)"),
     "per-cent.csv": (with_unit("%"), {}, SAME, "(%)"),
     "degrees.csv": (with_unit("°C"), {}, SAME, "(°C)"),
-    "unit-missing.csv": (with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME, "(mg)"),
+    "unit-missing.csv": (
+        with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME,
+        "without a unit were taken as the others, by column 'height' (1)"
+    ),
+    "r-default.txt": (truth().to_csv(sep=" ", quoting=2).replace('"" ', "", 1), {}, SAME, None),
+    "blank-within.txt": (
+        text(truth().assign(x="a b"), sep=" ", quoting=2), {}, SAME, None
+    ),
+    "none.csv": (
+        text(truth().assign(x=["None", "mild", "severe"] * 8)), {}, SAME,
+        "Words among categories were read as missing cells: 'x' (None)."
+    ),
     "two-units.csv": (with_unit("mg", last="0.005 g"), {}, "units: .* '0.005 g' in row 25", 0),
     "units-row.csv": (unit_row("cm", "mm", "", ""), {}, SAME, "Row 2 holds units"),
     "units-brackets.csv": (unit_row("[cm]", "(mm)", "-", "-"), {}, SAME, "Row 2 holds units"),
     "units-class.csv": (unit_row("cm", "cm", "", "-"), {}, SAME, "Row 2 holds units"),
     "units.xlsx": (edited(sheet_units), {}, SAME, "Row 2 holds units"),
+    "units-words.csv": (unit_row("a. u.", "cm-1", "", "-"), {}, SAME, "Row 2 holds units"),
     "header-again.csv": (header_again(), {}, SAME, "3 rows that repeat the header were left out"),
     "total.csv": (summed("Total"), {}, SAME, "(row 26: 'total') sums it up"),
     "sums.csv": (summed("Mean:", "SD", "n"), {}, SAME, "3 rows below the table"),
@@ -447,6 +488,10 @@ FILES = {
     "empty-rows.csv": (text() + ",,,\n,,,\n", {}, SAME, None),
     "tabs-and-blanks.txt": (text(sep="\t").replace("\t", " \t "), {}, SAME, None),
     "index.csv": (truth().to_csv(), {}, SAME, "counts the rows"),
+    "delimiter-behind.csv": (text().replace("\n", ",\n").replace(",\n", "\n", 1), {}, SAME, None),
+    "delimiter-header.csv": (text().replace("\n", ",\n", 1), {}, SAME, None),
+    "separator.csv": ("sep=;\n" + text(sep=";", decimal=","), {}, SAME, "above the header"),
+    "bars-within.csv": (text(truth().assign(x="a|b")), {}, SAME, None),
     "wide-blanks.txt": (text(sep=" ").replace(" ", "    "), {}, SAME, None),
     "decimal-given.csv": (text(sep=";", decimal=","), {"decimal": ","}, SAME, None),
     "decimal-wrong.csv": (text(), {"decimal": ","}, "but ',' is the decimal mark", 0),
@@ -472,6 +517,8 @@ FILES = {
     "thousands.csv": (thousands(".", ","), {}, "'1.065': this may be 1065, or .* 3 decimals", 0),
     "thousands-comma.csv": (thousands(","), {}, "'height' holds '1,065'", 0),
     "quote.csv": (text().replace("rose", '"rose', 1), {}, "quote that opens in line 3", 0),
+    "inches.csv": (quoted_cells(3, 8), {}, "quote .* line 5 .* closed in line 10 only", 0),
+    "inches-below.csv": (quoted_cells(3, 4), {}, "quote .* line 5 .* closed in line 6 only", 0),
     "nul.csv": (text().replace("rose", "ro\0se", 1), {}, "not a text file", 0),
     "late-nul.csv": (text() + "1,2,rot,lily\n" * 999 + "1,2,rot,li\0ly\n", {}, "line 1025", 0),
     "constant.csv": ("a,species\n" + "1,lily\n1,rose\n" * 9, {}, "Every column is constant", 0),
@@ -488,6 +535,7 @@ FILES = {
         odd("1.234"), {}, "'1.234': this may be 1234", 0
     ),
     "empty.csv": ("", {}, "is empty", 0),
+    "delimiters.csv": (",,\n,,\n", {}, "is empty", 0),
     "blank.csv.gz": (gzip.compress(b""), {}, "is empty", 0),
     "header.csv": ("height,species\n", {}, "no rows below its header", 0),
     "ragged.csv": (text().replace("rose", "rose,1", 1), {}, "Line 3 .* has 5 cells", 0),
@@ -684,7 +732,7 @@ def test_texts_that_cells_share_are_counted_for_each(tmp_path, monkeypatch):
         parquet.write_table(table.set_column(0, "x", table["x"].cast(kind)), path)
         with monkeypatch.context() as patch:
             assert read(path).X["x"].tolist() == words
-            patch.setattr(tables, "available_memory", lambda: 4 * 10**5)  # half of the copies
+            patch.setattr(formats, "available_memory", lambda: 4 * 10**5)  # half of the copies
             with pytest.raises(DataError, match="asks for more memory"):
                 read(path)
 
@@ -819,9 +867,22 @@ def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
     monkeypatch.setattr(workbooks, "load_workbook", full)
     assert "not enough memory" in works("inspect", tmp_path / "t.xlsx", *KNOWN, code=2).stderr
     (tmp_path / "t.parquet").write_bytes(arrow("to_parquet"))
-    monkeypatch.setattr(tables, "available_memory", lambda: 1000)
+    monkeypatch.setattr(formats, "available_memory", lambda: 1000)
     done = works("inspect", tmp_path / "t.parquet", *KNOWN, code=2)
     assert "asks for more memory than there is" in done.stderr
+
+
+def test_letters_are_no_units_where_no_numbers_stand_below(tmp_path):
+    rows = ["m,S,A", *(f"{'fm'[i % 2]},{'SML'[i % 3]},{'AB'[i % 2]}" for i in range(11))]
+    (tmp_path / "t.csv").write_text("sex,size,species\n" + "\n".join(rows))
+    assert read(tmp_path / "t.csv").X["sex"].tolist() == list("mfmfmfmfmfmf")
+
+
+def test_each_problem_is_said_once_and_what_follows_from_it_is_not(tmp_path):
+    rows = [f"{v} ± 0.1,{'ab'[i % 2]}" for i, v in enumerate(truth()["height"])]
+    (tmp_path / "t.csv").write_text("height,species\n" + "\n".join(rows))
+    done = works("inspect", tmp_path / "t.csv", *KNOWN, code=2)
+    assert len(done.stderr.splitlines()) == 1 and "an error (±) behind them" in done.stderr
 
 
 def test_merged_classes_count_in_each_row(tmp_path):
@@ -888,9 +949,29 @@ MATRICES = {
     ),
     "dashed.tsv": lines(["\t".join([NAMES[i], *WORDS[i][:i], "—"]) for i in range(5)]),
     "empty.csv": lines([",".join([*WORDS[i][:i], "", *WORDS[i][i + 1 :]]) for i in range(5)]),
+    "upper.txt": lines([" ".join(WORDS[i][i:]) for i in range(5)]),
+    "upper-strict.txt": lines([" ".join(WORDS[i][i + 1 :]) for i in range(4)]),
+    "upper-named.tsv": lines(["\t".join([NAMES[i], *WORDS[i][i:]]) for i in range(5)]),
+    "upper-padded.csv": lines(
+        ["," + ",".join(NAMES)]
+        + [",".join([NAMES[i], *[""] * (i + 1), *WORDS[i][i + 1 :]]) for i in range(5)]
+    ),
+    "commas.txt": lines(["\t".join(w).replace(".", ",") for w in WORDS]),
+    "commas-named.csv": lines(
+        [";".join(["", *NAMES])]
+        + [";".join([n, *(cell.replace(".", ",") for cell in w)]) for n, w in zip(NAMES, WORDS)]
+    ),
     "condensed.txt": lines([f"{v:.4f}" for v in D[np.triu_indices(5, 1)]]),
 }
-NAMED = ("padded.csv", "named.tsv", "dashed.csv", "dashed.tsv")
+NAMED = (
+    "upper-named.tsv",
+    "upper-padded.csv",
+    "commas-named.csv",
+    "padded.csv",
+    "named.tsv",
+    "dashed.csv",
+    "dashed.tsv",
+)
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -900,8 +981,38 @@ def test_matrices_of_every_form(tmp_path, name):
     M, rows, _, _ = read_matrix(tmp_path / name, notes)
     assert_allclose(M, D)
     assert rows == (NAMES if name in NAMED or "phy" in name else None)
-    without = ("lower.phy", "strict.txt", "padded.csv", "dashed.csv", "dashed.tsv", "empty.csv")
+    without = (
+        "upper-strict.txt",
+        "upper-padded.csv",
+        "lower.phy",
+        "strict.txt",
+        "padded.csv",
+        "dashed.csv",
+        "dashed.tsv",
+        "empty.csv",
+    )
     assert (EMPTY_DIAGONAL in notes) == (name in without)
+
+
+@pytest.mark.parametrize("shape", ["square", "lower", "diagonal"])
+@pytest.mark.parametrize(
+    "names", [[f"sample {i}" for i in range(5)], [f"A b{i}" for i in range(5)]]
+)
+def test_names_of_ten_characters_may_have_blanks(tmp_path, shape, names):
+    end = {"square": [5] * 5, "lower": range(5), "diagonal": range(1, 6)}[shape]
+    rows = [f"{name:10}{' '.join(w[:n])}" for name, w, n in zip(names, WORDS, end)]
+    (tmp_path / "d.phy").write_text(lines(["5", *rows]))
+    M, rows, _, _ = read_matrix(tmp_path / "d.phy")
+    assert_allclose(M, D)
+    assert rows == names
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+def test_thousands_in_a_matrix_are_no_decimals(tmp_path, mark):
+    rows = ["0\t735\t1,234", "735\t0\t901", "1,234\t901\t0"]
+    (tmp_path / "d.tsv").write_text(lines(rows).replace(",", mark))
+    with pytest.raises(DataError, match="this may be 1234, or a number with 3 decimals"):
+        read_matrix(tmp_path / "d.tsv")
 
 
 def test_an_empty_diagonal_is_a_distance_and_never_a_similarity(tmp_path):
@@ -922,6 +1033,15 @@ def test_an_empty_diagonal_is_a_distance_and_never_a_similarity(tmp_path):
 
 def unwrapped(text):
     return " ".join(text.split())
+
+
+def test_quoted_names_between_blanks(tmp_path):
+    rows = [" ".join([f'"{name}"', *w]) for name, w in zip(NAMES, WORDS)]
+    header = " ".join(f'"{name}"' for name in NAMES)
+    (tmp_path / "d.txt").write_text(lines([header, *rows]))  # as write.table of R
+    M, rows, columns, _ = read_matrix(tmp_path / "d.txt")
+    assert_allclose(M, D)
+    assert rows == columns == NAMES
 
 
 def test_labelled_frames_and_condensed_arrays(tmp_path):
@@ -950,6 +1070,8 @@ def test_labelled_frames_and_condensed_arrays(tmp_path):
         (MATRICES["lower.csv"].replace("0.0000", "0.0x00"), "'0.0x00' in row .* not a number"),
         (lines(MATRICES["lower.csv"].splitlines()[:-1] + ["1,2"]), "differ in length"),
         ("a,b\n1,2,3\n4,5\n", "differ in length"),
+        (",,\n,,\n", "is empty"),
+        ("#mega\n!Title x;\n#a\n#b\n1.0\n", "holds no matrix of numbers: a square"),
     ],
 )
 def test_damaged_matrices_are_refused(tmp_path, text, words):

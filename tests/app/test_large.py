@@ -1,8 +1,10 @@
 """Tables larger than memory: read part by part, sampled, fitted and predicted on all rows."""
 
+import gzip
 import json
 import os
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from own_data import refused, works
 from mahalearn import GaussianClassifier
 from mahalearn.app.cli import _compare, _large, _predict
 from mahalearn.app.comparing import everything
+from mahalearn.app.reading import large
 from mahalearn.app.reading.large import (
     LEAST,
     ParquetTable,
@@ -23,6 +26,7 @@ from mahalearn.app.reading.large import (
     uniform,
 )
 from mahalearn.app.reading.problem import DataError
+from mahalearn.app.reading.tables import find_target, read_table
 from mahalearn.persistence import model_about
 
 N = 6000
@@ -240,6 +244,101 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
     assert "earlier run" not in works(*command, out).output
 
 
+SIZES = [f"{v:.2f}" for v in np.random.default_rng(1).normal(5, 2, 3000)]
+HEADER = "size,n,colour,kind\n"
+ROWS = [f"{v},{i * 7 % 50},colour {i % 3},{'ab'[i % 2]}\n" for i, v in enumerate(SIZES)]
+SWAPPED = [row.replace(",", ";").replace(".", ",") for row in ROWS]
+TEXTS = {
+    "plain": HEADER + "".join(ROWS),
+    "windows": (HEADER + "".join(ROWS).replace("colour", "größe")).encode("cp1252"),
+    "utf16": (HEADER + "".join(ROWS)).encode("utf-16"),
+    "old mac": (HEADER + "".join(ROWS)).replace("\n", "\r"),
+    "blank lines": (HEADER + "".join(ROWS)).replace("\n", "\n\n"),
+    "blanks": (HEADER + "".join(ROWS)).replace(",", " , "),
+    "decimal commas": HEADER.replace(",", ";") + "".join(SWAPPED),
+    "title": "sep=,\n" + HEADER + "".join(ROWS),
+    "units": HEADER + "cm,,,\n" + "".join(ROWS),
+    "units in cells": HEADER + "".join(row.replace(",", " mg,", 1) for row in ROWS),
+    "lines in cells": HEADER + "".join(ROWS) + '1.5,2,"colour\n1",a\n',
+    "words": HEADER + "".join(ROWS) + "n.d.,NA,none,a\n<0.5,?,NA,b\n",
+    "sums": HEADER + "".join(ROWS) + "Total,1,,a\n",
+    "header again": (HEADER + "".join(ROWS)) * 2,
+    "classes": HEADER + "".join(f"{row[:-2]}{i % 3}\n" for i, row in enumerate(ROWS)),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_file_is_read_part_by_part_as_it_is_read_whole(tmp_path, monkeypatch, name):
+    path, find = tmp_path / "t.csv", partial(find_target, target="kind")
+    content = TEXTS[name]
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    whole, notes = read_table(path, find=find)
+    monkeypatch.setattr(large, "HEAD", 2**14)
+    table = TextTable(path, find=find)
+    table.part_rows = 700
+    for start in (0, 1500):
+        places, parts = zip(*table.parts(start))
+        assert places[0] == start
+        read = pd.concat(parts, ignore_index=True)
+        expected = whole[start:].reset_index(drop=True)
+        pd.testing.assert_frame_equal(read, expected, check_dtype=False)
+    assert set(notes) <= set(table.notes)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("zu wenig,1,red,a\n", "'zu wenig' in row 3002; correct"),
+        ("1e999,1,red,a\n", "'size' is infinite in row 3002"),
+        ("9007199254740993,1,red,a\n", "'9007199254740993' in row 3002"),
+        ("1,2,3\n", "Line 3002 .* has 3 cells, most have 4"),
+        ("1,2,3,4,5\n", "Line 3002 .* has 5 cells"),
+        ('1,2,"red,a\n1,2,red,a\n', "quote that opens in line 3002"),
+        ("1,2,r\0d,a\n", "NUL in line 3002"),
+        ("1,2,r\udce9d,a\n", "other bytes further below"),
+        ("5 mg,1,red,a\n", "'5 mg' in row 3002"),
+    ],
+)
+def test_what_is_wrong_far_below_is_said(tmp_path, monkeypatch, row, words):
+    monkeypatch.setattr(large, "HEAD", 2**14)
+    path = tmp_path / "t.csv"
+    path.write_bytes((HEADER + "".join(ROWS) + row).encode(errors="surrogateescape"))
+    with pytest.raises(DataError, match=words):
+        list(TextTable(path).parts())
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress((HEADER + "".join(ROWS)).encode())[:-9])
+    with pytest.raises(DataError, match="damaged gzip file"):
+        list(TextTable(path).parts())
+
+
+@pytest.mark.parametrize("rows", [5, 9, 100])
+def test_parts_hold_every_row_and_the_sums_below_none(tmp_path, rows):
+    (tmp_path / "t.csv").write_text(HEADER + "".join(ROWS[:40]) + "Mean,1,,a\nTotal,2,,b\n")
+    table = TextTable(tmp_path / "t.csv")
+    table.part_rows = rows
+    frame = pd.concat([part for _, part in table.parts()])
+    assert_array_equal(frame["size"], np.array(SIZES[:40], dtype=float))
+    assert "2 rows below the table" in table.notes[-1]
+
+
+def test_rows_without_a_class_are_said(tmp_path):
+    rows = [*ROWS[:300], "1.5,2,colour 1,\n"]
+    (tmp_path / "t.csv").write_text(HEADER + "".join(rows))
+    done = works("inspect", tmp_path / "t.csv", "--target", "kind", "--memory", "10KB")
+    assert "1 row without a class was left out" in " ".join(done.output.split())
+    (tmp_path / "t.csv").write_text(HEADER)
+    with pytest.raises(DataError, match="no rows below its header"):
+        TextTable(tmp_path / "t.csv")
+
+
+def test_only_text_is_read_as_text(tmp_path):
+    made(50).to_parquet(tmp_path / "t.csv")
+    (tmp_path / "t.json.gz").write_bytes(gzip.compress(b"[]"))
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"a,b")[:5])
+    for name in ("t.csv", "t.json.gz", "cut.csv.gz"):
+        assert large_table(tmp_path / name, 1) is None
+
+
 def test_memory_is_bounded(tmp_path):
     frame = made(30_000)
     (tmp_path / "t").mkdir()
@@ -284,8 +383,8 @@ def test_refusals(folder, trained, tmp_path):
         "predict", model, folder / "t", *SMALL, "--out", tmp_path / "p.xlsx"
     )
     text = (folder / "t.csv").read_text()
-    (tmp_path / "odd.csv").write_text(text * 2)  # the header again, far below the beginning
+    (tmp_path / "odd.csv").write_text(text + "x,1,2,red,a\n")  # far below the beginning
     sentence = refused("inspect", tmp_path / "odd.csv", "--target", "kind", *SMALL)
-    assert f"'x' in row {N + 1}" in sentence
+    assert f"'x' in row {N + 2}" in sentence
     done = works("inspect", folder / "t.csv", "--target", "kind", *SMALL)
     assert f"{N} rows" in done.output and "colour" in done.output

@@ -217,3 +217,13 @@ def test_equal_distances_are_said(tmp_path):
     options = ["--objects", tmp_path / "w.txt", "--measure", "edit", *FAST]
     said = " ".join(works("compare", *options, "--out", tmp_path / "q").output.split())
     assert "All distances between different objects are equal" in said
+
+
+def test_a_long_reason_ends_with_a_sentence():
+    advice = "The matrix has not full rank. " + "When using this solver, do that. " * 20
+    reason = crossval._reason(
+        np.linalg.LinAlgError(f"all 2 fits failed\nnumpy.linalg.LinAlgError: {advice}")
+    )
+    assert reason.startswith("The matrix has not full rank. When") and reason.endswith("do that")
+    assert len(reason) <= crossval.LONGEST_REASON
+    assert crossval._reason(ValueError("x" * 400)).endswith("xx …")

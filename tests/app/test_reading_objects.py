@@ -1,5 +1,6 @@
 """Files of objects: FASTA, .ts, UCR text files, JSON lines, arrays; and what is wrong with them."""
 
+import json
 import re
 
 import numpy as np
@@ -181,7 +182,7 @@ HOSTILE = {
     "inf.csv": ("1,2,inf\n2,1,1\n", "series 1 .* missing or infinite"),
     "nolabel.csv": (",2,3\n2,1,1\n", "Line 1 of .* has no label"),
     "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
-    "key.jsonl": ('{"foo": 1}\n', "Line 1 .* has no object"),
+    "key.jsonl": ('{"foo": 1}\n', "Entry 1 .* has no object"),
     "some.jsonl": ('{"x": "a", "y": 1}\n{"x": "b"}\n', "Some lines .* have a label"),
     "bad.npy": (b"nothing", "is not an NPY file"),
     "bad.npz": (b"nothing", "is not an NPZ file"),
@@ -399,3 +400,76 @@ def test_unfit_long_tables_are_refused(tmp_path, change, words):
 def test_gaps_of_series_files_are_interpolated_on_request(tmp_path):
     path = write(tmp_path / "s.ts", "@classLabel true u v\n@data\n1,?,3:u\n2,2,2:v\n")
     assert_array_equal(read_collection(path, interpolate=True).objects[0], [[1, 2, 3]])
+
+
+def long_rows(times, values=None):
+    """Two series of a table of long format, in the order of the times."""
+    values = values or [str(i) for i in range(len(times))]
+    rows = [f"s{i},{t},{'ab'[i]},{v}" for i in range(2) for t, v in zip(times, values)]
+    return "device,t,state,v\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("times", "lengths"),
+    [
+        (["22:00", "22:15", "22:30", "23:00"], [5, 5]),
+        (["00:00:09.5", "00:00:10", "00:00:10.5"], [3, 3]),
+        (["0 days 23:59:59", "1 days 00:00:00", "1 days 00:00:01"], [3, 3]),
+        (["25:30:00", "26:30:00", "27:30:00"], [3, 3]),
+        (["23:00", "22:00", "21:00"], [3, 3]),  # the newest first
+        (["20240129", "20240130", "20240131", "20240201", "20240203"], [6, 6]),
+    ],
+)
+def test_times_of_day_and_plain_dates_are_times(tmp_path, times, lengths):
+    (tmp_path / "t.csv").write_text(long_rows(times))
+    problem = read_problem(tmp_path / "t.csv", interpolate=True, **LONG_COLUMNS)
+    assert [x.shape[1] for x in problem.X] == lengths
+    newest_first = times[0] > times[-1]
+    assert problem.X[0][0, 0] == (len(times) - 1 if newest_first else 0)
+
+
+def test_times_of_day_do_not_pass_midnight_unnoticed(tmp_path):
+    (tmp_path / "t.csv").write_text(long_rows(["23:30", "23:45", "00:00", "00:15"]))
+    words = r"Times of day .* go back \('s0' from 23:45 to 00:00, 's1' .*write the date"
+    with pytest.raises(DataError, match=words):
+        read_problem(tmp_path / "t.csv", interpolate=True, **LONG_COLUMNS)
+    (tmp_path / "t.csv").write_text(long_rows(["1", "", "3"]))
+    with pytest.raises(DataError, match=r"'t' must hold times.* it is empty in row 3"):
+        read_problem(tmp_path / "t.csv", **LONG_COLUMNS)
+
+
+def test_the_lengths_of_series_are_those_without_padding(tmp_path):
+    rows = long_rows(["1", "2", "3"], ["5", "6", "7"]).replace("s1,3,b,7", "s1,3,b,")
+    (tmp_path / "t.csv").write_text(rows)
+    problem = read_problem(tmp_path / "t.csv", **LONG_COLUMNS)
+    assert [x.shape[1] for x in problem.X] == [3, 2]
+    assert "of lengths 2 to 3" in problem.notes[0]
+
+
+LONG_COLUMNS = {"id": "device", "time": "t", "value": ["v"], "target": "state"}
+
+
+def test_names_of_the_two_columns_of_texts_are_no_object(tmp_path):
+    words = [f"{'ab'[i % 2]}\tword{i}" for i in range(8)]
+    (tmp_path / "t.tsv").write_text("\n".join(["label\tText", *words]))
+    collection = read_collection(tmp_path / "t.tsv")
+    assert collection.objects[0] == "word0" and len(collection.labels) == 8
+    assert "names of columns" in collection.notes[0]
+    (tmp_path / "t.tsv").write_text("\n".join("\t".join(w.split("\t")[::-1]) for w in words))
+    with pytest.raises(DataError, match=r"begins with another label.* the label stands first"):
+        read_collection(tmp_path / "t.tsv")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_of_dicts_is_read_as_lines_are(tmp_path, indent):
+    entries = [{"text": f"word{i}", "label": i % 2} for i in range(6)]
+    (tmp_path / "t.json").write_text(json.dumps(entries, indent=indent))
+    collection = read_collection(tmp_path / "t.json")
+    assert collection.objects == [e["text"] for e in entries]
+    assert collection.labels == [e["label"] for e in entries]
+
+
+def test_thousands_in_lines_of_series_are_no_decimals(tmp_path):
+    (tmp_path / "t.tsv").write_text("".join(f"{i % 2}\t1,{i}00\t2,500\t735\n" for i in range(8)))
+    with pytest.raises(DataError, match="'1,000': this may be 1000, or a number with 3 decimals"):
+        read_collection(tmp_path / "t.tsv")

@@ -248,3 +248,12 @@ def test_command_line(tmp_path):
     assert_allclose(out["scores"], model.decision_function(table), rtol=1e-10, atol=1e-10)
     result = CliRunner().invoke(app, ["export", str(saved), str(graph)])
     assert result.exit_code == 2 and "--force" in result.output
+
+    # A column of text has no graph: one sentence and no traceback.
+    table.assign(site=np.where(y > y.min(), "north", "south"), kind=y).to_csv(
+        tmp_path / "table.csv", index=False
+    )
+    words = ["--target", "kind", "--method", "gaussian", "--out", saved, "--force"]
+    call("train", tmp_path / "table.csv", *words)
+    result = CliRunner().invoke(app, ["export", str(saved), str(graph), "--force"])
+    assert result.exit_code == 2 and "'site' holds categories" in result.output

@@ -333,6 +333,46 @@ def test_long_measures_are_announced_before_they_are_computed(monkeypatch):
     assert 0 < len(calls) < 1000
 
 
+class LetterKernel:
+    """A kernel that learns something from its training objects, and has no get_params."""
+
+    requires_vector_input = False
+
+    def __init__(self, letter):
+        self.letter = letter
+
+    def fit(self, words, y=None):
+        self.mean = np.mean([word.count(self.letter) for word in words])
+        return self
+
+    def __call__(self, X, Y):
+        counts = [np.array([word.count(self.letter) for word in words]) for words in (X, Y)]
+        return np.exp(-(np.subtract.outer(*counts) ** 2) / self.mean)
+
+
+@pytest.mark.parametrize("letters", ["ab", "ba"])
+def test_members_have_the_kernel_that_was_best(letters):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcd"), 5)) for _ in range(60)]
+    y = np.array([word.count("a") > 1 for word in words])
+    kernels = [LetterKernel(letter) for letter in letters]
+    model = chooser(CHEAP[1:], kernels=kernels, cv=SPLITS).fit(words, y)
+    assert model.best_params_["kernel"].letter == model.best_estimator_.kernel_.letter == "a"
+    assert model.score(words, y) == 1
+
+
+def test_kernels_of_objects_in_processes():
+    words = ["ape", "apple", "apply", "maple", "oak", "soak", "oat", "oath"] * 4
+    y = [word.startswith(("a", "m")) for word in words]
+    models = [
+        chooser(CHEAP[1:], kernel="edit", cv=SPLITS, n_jobs=jobs).fit(words, y) for jobs in (1, 2)
+    ]
+    assert_allclose(*[model.decision_function(words) for model in models])
+    kernel = MeasureKernel("edit")
+    search = KernelSearchCV(KernelFisherDiscriminant(), {"kernel": [kernel]}, cv=SPLITS, n_jobs=2)
+    assert search.fit(words, y).best_params_["kernel"] is kernel  # not a copy
+
+
 @pytest.fixture
 def many_words(monkeypatch):
     """300 words are many, 150 of them are in the pilot; calls of a function count pairs."""

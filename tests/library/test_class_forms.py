@@ -7,11 +7,6 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 from mahalearn import KernelPCAQuadraticDiscriminant, KernelQuadraticDiscriminant
-from mahalearn.formulas.class_forms import (
-    classwise_form_of,
-    density_form_of,
-    full_kernel_forms_of,
-)
 
 X, y = load_wine(return_X_y=True)
 X = StandardScaler().fit_transform(X)
@@ -24,7 +19,7 @@ def test_classwise_forms(variant, reg, kernel):
     model = KernelQuadraticDiscriminant(variant, reg, kernel=kernel).fit(X[::2], y[::2])
     training, k = model._training, model._training.cross(X)
     kxx = training.self_similarities(X)
-    forms = [classwise_form_of(one) for one in model._distances.models]
+    forms = [one.form() for one in model._distances.models]
     d2 = [
         form.sq_distances(k[:, members], kxx)[0]
         for form, members in zip(forms, training.slices, strict=True)
@@ -37,7 +32,7 @@ def test_classwise_forms(variant, reg, kernel):
 def test_forms_in_the_full_space(variant):
     model = KernelQuadraticDiscriminant(variant, 0.1).fit(X[::2], y[::2])
     k = model._training.cross(X)
-    d2 = [form.sq_distances(k, None)[0] for form in full_kernel_forms_of(model._distances.models)]
+    d2 = [form.sq_distances(k, None)[0] for form in model._distances.models.forms()]
     assert_allclose(np.column_stack(d2), model.mahalanobis(X), rtol=1e-9)
 
 
@@ -48,6 +43,6 @@ def test_forms_of_densities(within_axes_only, alpha):
     models = model.models_
     Z = models.embedding.coordinates(model._training.cross(X))
     for one in models.classes:
-        form = density_form_of(one, alpha, within_axes_only=within_axes_only)
+        form = one.form(alpha, within_axes_only=within_axes_only)
         known = one.sq_distances(Z, [alpha], within_axes_only=within_axes_only)[:, 0]
         assert_allclose(form.sq_distances(Z, None)[0], known, rtol=1e-9, atol=1e-9)

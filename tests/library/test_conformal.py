@@ -14,8 +14,6 @@ from mahalearn.formulas.conformal import (
     class_coverage,
     class_p_values,
     conformal_class,
-    cross_p_values,
-    cross_rank_p_values,
     distance_p_values,
     least_other,
     leave_one_out_sq_distances,
@@ -198,30 +196,29 @@ def test_alpha_lost_in_rounding_gives_no_model(rng):
 
 
 def test_rank_p_values():
-    assert_allclose(rank_p_values([1.0, 2.0, 3.0], [0.0, 2.0, 2.5, 9.0]), [1, 0.75, 0.5, 0.25])
-    assert_allclose(rank_p_values([1.0, np.inf], [np.inf, 5.0]), [2 / 3, 2 / 3])
+    assert_allclose(rank_p_values([([1.0, 2.0, 3.0], [0.0, 2.0, 2.5, 9.0])]), [1, 0.75, 0.5, 0.25])
+    assert_allclose(rank_p_values([([1.0, np.inf], [np.inf, 5.0])]), [2 / 3, 2 / 3])
 
 
-def test_cross_p_values_rank_inside_each_fold(rng):
+def test_class_p_values_rank_inside_each_fold(rng):
     folds = [
         (rng.normal(size=(9, 2)), rng.integers(0, 2, 9), rng.normal(size=(5, 2))) for _ in range(3)
     ]
-    p = cross_p_values(folds)
-    pooled = cross_p_values(folds, conditional=False)
+    p = class_p_values(folds)
+    pooled = class_p_values(folds, conditional=False)
     for q in range(5):
         for j in range(2):
             mine = [(cal[codes == j, j], new[q, j]) for cal, codes, new in folds]
             assert_allclose(p[q, j], naive.cross_conformal(mine))
             own = [(cal[np.arange(9), codes], new[q, j]) for cal, codes, new in folds]
             assert_allclose(pooled[q, j], naive.cross_conformal(own))
-    assert_allclose(class_p_values(*folds[0]), cross_p_values(folds[:1]))
     single = [(cal.min(axis=1), new.min(axis=1)) for cal, _, new in folds]
     expected = [naive.cross_conformal([(c, s[q]) for c, s in single]) for q in range(5)]
-    assert_allclose(cross_rank_p_values(single), expected)
+    assert_allclose(rank_p_values(single), expected)
 
 
 def test_a_class_without_calibration_objects_is_never_excluded():
-    p = class_p_values(np.zeros((3, 2)), np.array([0, 0, 0]), np.ones((2, 2)))
+    p = class_p_values([(np.zeros((3, 2)), np.array([0, 0, 0]), np.ones((2, 2)))])
     assert_allclose(p, [[0.25, 1], [0.25, 1]])
 
 
@@ -292,3 +289,15 @@ def test_rank_sum_for_large_samples_is_near_the_exact_one(rng, monkeypatch):
     monkeypatch.setattr(conformal, "EXACT_RANK_SUM", 0)
     assert_allclose(rank_sum_p_value(a, b), exact, rtol=0.05)
     assert rank_sum_p_value(np.ones(5), np.ones(5)) == 1
+
+
+def test_a_far_score_does_not_make_all_others_tie(rng):
+    # The largest score was the unit of ties: one of 1e14 gave p = 1.
+    a, b = np.square(rng.normal(size=60)), 4 * np.square(rng.normal(size=20))
+    for far in (1e6, 1e14, 1e300, np.inf):
+        expected = rank_sum_p_value(np.r_[a, 100.0 + b.max()], b)
+        assert rank_sum_p_value(np.r_[a, far], b) == expected < 0.05
+    tied = np.array([1.0, 1 + 1e-13, np.inf, np.inf, -1e-3, 0])
+    assert rank_sum_p_value(tied[::2], tied[1::2]) == rank_sum_p_value(
+        np.array([1, np.inf, -1e-3]), np.array([1, np.inf, 0])
+    )

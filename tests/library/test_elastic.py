@@ -273,7 +273,7 @@ BAD = [
     ({"method": "twe", "stiffness": None}, [[1.0]], "stiffness must be a finite number"),
     ({"method": "erp", "gap": "x"}, [[1.0]], "gap must be a finite number"),
     ({"method": "edr", "epsilon": -1}, [[1.0]], "epsilon, unless it is None, must be"),
-    ({}, [[1e200, 1.0], [-1e200, 2.0]], "gave inf for object 0"),
+    ({}, [[1e200, 1.0], [-1e200, 2.0]], "the largest value is 1e.200, whose square overflows"),
     ({}, [], "no objects"),
     ({}, np.zeros((4, 9, 1)), r"9 channels of a single value.*tslearn.*X.transpose\(0, 2, 1\)"),
     ({}, [np.zeros((5, 1)), np.full((7, 1), np.nan)], "channels of a single value"),

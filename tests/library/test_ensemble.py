@@ -27,7 +27,7 @@ from mahalearn import (
     load_model,
     save_model,
 )
-from mahalearn.classifiers.dissimilarity_space import head_scores
+from mahalearn._base import class_scores
 from mahalearn.classifiers.members import fit_members, member_scores
 from mahalearn.formulas.stacking import calibrate, held_out_log_loss, stack, stacking_weights
 from mahalearn.kernels.protocol import NamedKernel
@@ -425,7 +425,7 @@ def test_members_score_shared_rows_as_they_score_queries(fitted, data):
     members = fitted._last_steps()
     for name, scores in member_scores(members, Z).items():
         own = members[name]
-        expected = own._scores(Z) if hasattr(own, "_training") else head_scores(own, Z)
+        expected = own._scores(Z) if hasattr(own, "_training") else class_scores(own, Z)[0]
         assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
 

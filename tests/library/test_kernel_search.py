@@ -410,6 +410,14 @@ def test_objects_that_a_training_part_holds_twice_count_twice(offset, data):
     one = search(KernelQuadraticDiscriminant, offset=offset, **params)
     assert_equals_refitting(one, *data)
     assert_equals_refitting(search(DissimilaritySpaceDiscriminant, **params), *data)
+    # At landmarks moments of cells, which hold an object once, are added up.
+    plain = KernelPCAQuadraticDiscriminant(gamma=0.3, landmarks=data[0][:20])
+    grid, splits = {"reg": [0.01, 0.3]}, list(Drawn().split(data[0]))
+    scores = [
+        each(plain, grid, cv=splits).fit(*data).cv_results_["mean_test_score"]
+        for each in (KernelSearchCV, GridSearchCV)
+    ]
+    assert_allclose(*scores)
 
 
 def test_n_parts_that_hold_an_object_twice_are_not_leave_one_out(data):

@@ -548,6 +548,18 @@ def test_bad_input_gets_a_sentence(monkeypatch):
         vector_plan()
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-100, 1e100, 1e200])
+def test_extreme_units_change_nothing_or_are_refused(unit, rng):
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    model = KernelQuadraticDiscriminant(landmarks=20, random_state=0)
+    if 1e-150 < unit < 1e150:
+        expected = model.fit(X, y).decision_function(X)
+        assert_allclose(model.fit(unit * X, y).decision_function(unit * X), expected, atol=1e-8)
+    else:  # the scale of the kernel was made of variances that are 0 or inf
+        with pytest.raises(ValueError, match=r"X: the largest value.*choose another unit"):
+            model.fit(unit * X, y)
+
+
 def test_an_array_is_passed_on_in_batches():
     sizes = [len(rows) for rows, _ in as_batches(X, Y, batch_rows=1100)]
     assert sizes == [1100, 1100, 800]

@@ -6,11 +6,13 @@ import itertools
 import lzma
 import math
 import sys
+import traceback
 import zlib
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.spatial.distance import directed_hausdorff
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -25,6 +27,7 @@ from mahalearn.measures import (
     Gower,
     Hausdorff,
     edit,
+    pairwise,
 )
 
 rng = np.random.default_rng(0)
@@ -346,6 +349,7 @@ BAD = [
     (EditDistance(), [[1.0, np.nan]], "contains NaN"),
     (EditDistance(), [[[1], [2]]], "hashable"),
     (EditDistance(), [3, 4], "Object 0 must be a string or a sequence; got int"),
+    (EditDistance(), [np.ma.masked_array([1, 2], [0, 1])], "Object 0 has masked values"),
     (EditDistance(), [np.zeros((2, 2))], "substitution='euclidean'"),
     (EditDistance("angular", period=0), [[1.0]], "period must be a positive number"),
     (EditDistance(), "abc", "list or an array of objects; got str"),
@@ -369,6 +373,9 @@ BAD = [
     (Gower([]), [[np.complex128(1 + 2j)], [1.0]], "Column 0 holds complex numbers"),
     (Gower(), np.array([["2020-01-01"], ["2020-01-09"]], "M8[ns]"), "Column 0 holds dates"),
     (Gower(), np.array([[5], [7]], "m8[D]"), "Column 0 holds dates or time differences"),
+    (Gower(), [[np.datetime64("2020-01-01")]] * 2, "Column 0 holds dates"),
+    (Gower(), [[1, ["a"]]] * 2, "Column 1 holds a list; cells must be single values"),
+    (Gower(), [[10**400], [1]], "infinite"),
     (Gower("colour"), ROWS, r"pass \['colour'\]"),
     (Gower([0]), ROWS, "Column 1 holds values that are not numbers"),
     (Gower(), [[1.0, 2.0], [np.nan, None]], "Row 1 has no values"),
@@ -383,6 +390,65 @@ BAD = [
 def test_bad_objects_get_a_sentence(measure, objects, message):
     with pytest.raises(ValueError, match=message):
         measure.fit(objects).between(objects)
+
+
+HOSTILE = {
+    "none": None,
+    "number": 3,
+    "huge": 10**400,
+    "zero-dimensional": np.array(3.0),
+    "text": "abc",
+    "no text": "",
+    "bytes": b"abc",
+    "dict": {"a": 1},
+    "empty": [],
+    "nested nothing": [[]],
+    "ragged": [[1, 2], [3]],
+    "mixed": [1, "a"],
+    "nan": [1.0, np.nan, 2.0],
+    "no value": [None, "a", 1],
+    "masked": np.ma.masked_array([1.0, 2.0], [1, 0]),
+    "sparse": csr_array(np.eye(2)),
+    "dates": np.array(["2020-01-01", "2020-01-02"], "M8[D]"),
+    "complex": np.array([1j, 2j]),
+    "function": len,
+    "generator": iter([1, 2]),
+    "deep": np.zeros((2, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("name", MEASURES)
+def test_hostile_objects_give_values_or_one_sentence_of_ours(name, hostile):
+    if "alignment" in name:
+        pytest.importorskip("parasail")
+    bad, good = HOSTILE[hostile], OBJECTS[name][0]
+    sides = [(bad, None), ([bad, bad], None), ([good, bad], None), ([bad, good], None)]
+    for X, Y in [*sides, ([good], [bad]), ([bad], [good])]:
+        try:
+            assert np.isfinite(pairwise(X, name, Y)).all()
+        except ValueError as error:
+            assert "\n" not in str(error)
+            assert "mahalearn" in traceback.extract_tb(error.__traceback__)[-1].filename
+
+
+@pytest.mark.parametrize("name", ["hausdorff", "correlation", "dtw", "lcss", "euclidean"])
+def test_values_whose_squares_vanish_or_overflow_are_refused(name):
+    objects = POINTS[:4] if name == "hausdorff" else rng.normal(size=(4, 6))
+    assert pairwise(objects, name).any()
+    for unit in (1e-200, 1e-170, 1e160, 1e200):  # all distances were 0, or all series alike
+        with pytest.raises(ValueError, match=r"whose square (overflows|vanishes).*unit"):
+            pairwise([unit * x for x in objects], name)
+
+
+def test_masked_and_sparse_tables_of_gower():
+    rows = [[1.0, 4.0], [None, 2.0], [3.0, 0.0]]
+    expected = Gower().fit(rows).between(rows)
+    masked = np.ma.masked_array([[1.0, 4], [9, 2], [3, 0]], [[0, 0], [1, 0], [0, 0]])
+    assert_allclose(Gower().fit(masked).between(masked), expected)
+    dense = np.array([[0.0, 2], [1, 0], [3, 0]])
+    table = Gower().fit(dense)
+    assert_allclose(table.between(csr_array(dense)), table.between(dense))
 
 
 def test_errors_name_the_side():

@@ -933,6 +933,21 @@ def test_ignored_signs_without_a_definite_matrix_are_cross_conformal(rng):
     assert KernelMahalanobisNovelty(reg=1e3, **options).fit(K).method_ == "full"
 
 
+@pytest.mark.parametrize("variant", ["RC+", "IC+", "FK+", "other-classes"])
+@pytest.mark.parametrize("equal", ["one class", "all"])
+def test_rounding_does_not_rank_equal_objects(variant, equal, rng):
+    # Distances of 1e-25 were ranked: an object like all others had p from 1/(n + 1) to 1.
+    X, y = rng.normal(size=(40, 4)) + np.repeat(np.eye(4), 10, axis=0), np.repeat(np.arange(4), 10)
+    members = y == 1 if equal == "one class" else y >= 0
+    X[members] = X[10]
+    model = KernelMahalanobisNovelty(variant).fit(X, y)
+    queries = np.vstack([X[10], rng.normal(size=(9, 4))])
+    for values in (model.p_none, model.p_values):
+        alone = np.concatenate([values(queries[i : i + 1]) for i in range(len(queries))])
+        assert_allclose(alone, values(queries), atol=1e-12)
+    assert model.p_none(queries)[0] > 0.9 and model.p_values(queries)[0, 1] > 0.9
+
+
 def test_drift_over_folds_is_a_valid_p_value(rng):
     """Twice the mean of the folds' exact p-values: against enumeration, and by simulation."""
     folds = [(rng.normal(size=4), rng.normal(size=3)) for _ in range(3)]

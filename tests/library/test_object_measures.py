@@ -282,6 +282,21 @@ def test_equal_sizes_need_no_library(without):
     assert_allclose(Wasserstein(2).between(clouds), D, atol=1e-7)
 
 
+@pytest.mark.parametrize("unit", [1e-150, 1e-3, 1e150])
+def test_large_powers_neither_overflow_nor_vanish(unit):
+    a, b = unit * np.array([0.0, 1.0]), unit * np.array([2.0, 4.0, 2.0])
+    plane = [np.column_stack([x, 0 * x]) for x in (a, 2 * a)]
+    for p in (1, 3, 300):
+        gaps, weights = np.array([2.0, 2, 1, 3]), np.array([2.0, 1, 1, 2])
+        expected = 3 * (weights @ (gaps / 3) ** p / 6) ** (1 / p)
+        assert_allclose(Wasserstein(p)(a, b), unit * expected)
+        assert_allclose(Wasserstein(p)(*plane), unit * 0.5 ** (1 / p))
+    histograms = np.array([[1.0, 3], [2, 2]])
+    expected = JensenShannon().between(histograms)
+    assert_allclose(JensenShannon().between(histograms * unit * unit), expected)
+    assert_allclose(JensenShannon().between(histograms * 4e307), expected)
+
+
 # --- covariance matrices --------------------------------------------------------------------------
 
 
@@ -328,6 +343,10 @@ BAD = [
         "Histograms must have equally many values.*from 1",
     ),
     (Correlation(), [[1, 2], [1]], "Vectors must have equally many values"),
+    (Correlation(), np.ma.masked_array([[1.0, 2]] * 2, [[0, 1]] * 2), "Object 0 contains NaN"),
+    (Correlation(), [[np.datetime64("2020-01-01")]] * 2, "Object 0 must be a row of numbers"),
+    (Correlation(), np.array([[1, "2"]] * 2, dtype=object), "Object 0 must be a row of numbers"),
+    (JensenShannon(), [sparse.csr_array(np.eye(2))] * 2, r"Object 0 must be.*shape \(2, 2\)"),
     (Wasserstein(), [np.ma.masked_array([1.0, 2.0], [0, 1])], "Object 0 contains NaN or infinite"),
     (Wasserstein(), [[1.0], []], "Object 1 is empty"),
     (Wasserstein(), ["abc"], "Object 0 must be a sample of numbers"),

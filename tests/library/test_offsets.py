@@ -119,9 +119,23 @@ def test_far_classes_do_not_spoil_near_ones():
         assert model.fit(scale(X), y).score(scale(X), y) > 0.97
 
 
+def test_a_far_object_does_not_make_all_others_tie(rng):
+    # The largest score, of one far object, was the unit of ties: the cut lay beyond all others.
+    near = np.array([[3.0, 0], [2, 1], [1, 2], [0, 3]]) + 5.0
+    y = np.array([0, 0, 1, 1])
+    far = np.vstack([near, [1e14, 3e14], [1e300, -1e300]])
+    assert_allclose(error_offsets(far, np.r_[y, 1, 1]), error_offsets(near, y))
+    X, y = rng.normal(size=(120, 2)), np.repeat([0, 1], 60)
+    X[y == 1, 0] += 2.5
+    X_far = np.vstack([X, [1e6, 1e6]])
+    model = KernelQuadraticDiscriminant(kernel="linear", reg=0.1, standardize=False)
+    assert model.fit(X_far, np.r_[y, 0]).score(X, y) > 0.75  # was 0.5
+
+
 def best_cut(values, above, tie=0.0):
     one = np.ones(1)
-    return best_cuts(values[None], above[None], one, one, tie * one, np.array([len(values)]))[1, 0]
+    ties = np.full((1, len(values)), tie)
+    return best_cuts(values[None], above[None], one, one, ties, np.array([len(values)]))[1, 0]
 
 
 def test_equally_good_cuts_give_the_central_one():

@@ -85,13 +85,27 @@ def test_ties_of_neighbours_are_shared():
     assert_allclose(formulas.nearest_neighbor_errors(D, y), [0.5, 0.0, 1.0, 0.5])
 
 
-def test_scale_changes_only_what_has_a_scale():
+@pytest.mark.parametrize("unit", [1000, 1e-120, 1e120])  # squares of squares vanished
+def test_scale_changes_only_what_has_a_scale(unit):
     D, y = dissimilarities()
-    a, b = diagnose(D, y), diagnose(1000 * D, y)
+    a, b = diagnose(D, y), diagnose(unit * D, y)
     assert a.signature == b.signature
-    for name in ("negative_fraction", "eigen_ratio", "triangle_violations", "intrinsic_dimension"):
+    for name in (
+        "negative_fraction",
+        "eigen_ratio",
+        "triangle_violations",
+        "effective_dimension",
+        "intrinsic_dimension",
+    ):
         assert_allclose(getattr(a, name), getattr(b, name))
-    assert_allclose(b.class_mean_sq_distances, 1e6 * a.class_mean_sq_distances, atol=1e-6)
+    means = b.class_mean_sq_distances / unit**2
+    assert_allclose(means, a.class_mean_sq_distances, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_dissimilarities_without_squares_are_refused(unit):
+    with pytest.raises(ValueError, match=r"dissimilarity matrix: the largest value.*unit"):
+        diagnose(unit * dissimilarities()[0])
 
 
 def test_a_normal_cloud_has_its_dimension():

@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,6 +33,7 @@ from mahalearn import (
     load_model,
     save_model,
 )
+from mahalearn.formulas.calibration import fit_temperature
 from mahalearn.model_selection.families import family_grid
 from mahalearn.model_selection.grid import widths
 
@@ -271,14 +273,22 @@ def test_refit(data):
         ({"error_score": None}, ValueError, "error_score must be 'raise' or a number"),
         ({"estimator": KernelRidgeClassifier}, TypeError, "estimator must be a classifier"),
         ({"return_train_score": True}, TypeError, "return_train_score"),
+        ({"refit": lambda results: 9}, IndexError, "the index of one of the 2 candidates"),
+        ({"refit": lambda results: -1}, IndexError, "whole number from 0 to 1; got -1"),
+        ({"scoring": lambda model, X, y: {"a": 1.0}}, ValueError, "must give a number"),
         ({"param_grid": {"reg": 0.1}}, TypeError, "reg"),
         ({"param_grid": {"reg": []}}, ValueError, "reg"),
-        ({"estimator": LinearDiscriminantAnalysis()}, ValueError, "no default grid"),
+        (
+            {"estimator": LinearDiscriminantAnalysis(), "param_grid": None},
+            ValueError,
+            "no default grid",
+        ),
     ],
 )
 def test_wrong_options(options, error, message, data):
     with pytest.raises(error, match=message):
-        KernelSearchCV(**{"estimator": KernelRidgeClassifier(), **options}).fit(*data)
+        grid = {"estimator": KernelRidgeClassifier(), "param_grid": {"reg": [0.1, 1.0]}}
+        KernelSearchCV(**{**grid, **options}).fit(*data)
 
 
 def test_weights_go_to_the_estimator_or_are_refused_in_its_words(data):
@@ -295,7 +305,9 @@ def test_weights_go_to_the_estimator_or_are_refused_in_its_words(data):
         correct = []
         for train, test in SPLITS.split(X, y):
             model = clone(best).fit(X[train], y[train], **{name: weights[train]})
-            correct.append((model.predict(X[test]) == y[test]).mean())
+            # GridSearchCV counts weights in its scores where they have the name sample_weight.
+            counted = weights[test] if name == "sample_weight" else None
+            correct.append(np.average(model.predict(X[test]) == y[test], weights=counted))
         assert search.best_score_ == pytest.approx(np.mean(correct))
         whole = best.fit(X, y, **{name: weights})
         assert_allclose(search.decision_function(X), whole.decision_function(X))
@@ -303,6 +315,32 @@ def test_weights_go_to_the_estimator_or_are_refused_in_its_words(data):
         TypeError, match=r"KernelQuadraticDiscriminant\.fit does not take sample_weight"
     ):
         KernelSearchCV(KernelQuadraticDiscriminant()).fit(X, y, sample_weight=weights)
+
+
+def test_weights_count_in_scores_and_temperature_as_often_as_objects_repeat(data):
+    X, y = data
+    counts = np.random.default_rng(1).integers(1, 4, len(y))
+    repeated = np.repeat(np.arange(len(y)), counts)
+    splits = list(SPLITS.split(X, y))
+    of_repeated = [[np.flatnonzero(np.isin(repeated, part)) for part in split] for split in splits]
+    plain, grid = KernelRidgeClassifier(gamma=0.2, standardize=False), {"reg": [1e-3, 0.1]}
+    for scoring in (None, "balanced_accuracy"):
+        weighted = KernelSearchCV(plain, grid, cv=splits, scoring=scoring)
+        weighted.fit(X, y, sample_weight=counts)
+        as_rows = KernelSearchCV(plain, grid, cv=of_repeated, scoring=scoring)
+        as_rows.fit(X[repeated], y[repeated])
+        for name in ("mean_test_score", "std_test_score"):
+            assert_allclose(weighted.cv_results_[name], as_rows.cv_results_[name])
+        tests = np.concatenate([test for _, test in splits])
+        codes = np.searchsorted(weighted.classes_, y[tests])
+        temperature = fit_temperature(weighted.oof_scores_, codes, counts[tests])
+        assert_allclose(weighted.temperature_, temperature, rtol=1e-6)
+    unweighted = make_scorer(lambda truth, predicted: float((truth == predicted).mean()))
+    search = KernelSearchCV(plain, grid, cv=splits, scoring=unweighted)
+    search.fit(X, y, sample_weight=counts)  # a scorer that takes no weights gets none
+    train, test = splits[0]
+    model = clone(plain).set_params(reg=0.1).fit(X[train], y[train], counts[train])
+    assert search.cv_results_["split0_test_score"][1] == model.score(X[test], y[test])
 
 
 def test_groups_with_and_without_metadata_routing(data):
@@ -320,7 +358,17 @@ def test_groups_with_and_without_metadata_routing(data):
         scores = cross_validate(routed, X, y, cv=GroupKFold(2), params={"groups": groups})
         assert np.isfinite(scores["test_score"]).all()
         weighted = MahalanobisSVC().set_fit_request(sample_weight=True)
-        one = KernelSearchCV(weighted, {"C": [1, 10]}, cv=3).fit(X, y, sample_weight=1 + groups)
+        with pytest.raises(ValueError, match="not explicitly set as requested or not requested"):
+            KernelSearchCV(weighted, {"C": [1, 10]}).fit(X, y, sample_weight=1 + groups)
+        for counts in (True, False):
+            weighted.set_score_request(sample_weight=counts)
+            one = KernelSearchCV(weighted, {"C": [1, 10]}, cv=3).fit(X, y, sample_weight=1 + groups)
+            theirs = GridSearchCV(weighted, {"C": [1, 10]}, cv=3).fit(
+                X, y, sample_weight=1 + groups
+            )
+            assert_allclose(
+                one.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"]
+            )
     two = KernelSearchCV(MahalanobisSVC(), {"C": [1, 10]}, cv=3).fit(X, y, sample_weight=1 + groups)
     assert_allclose(one.decision_function(X), two.decision_function(X))
 

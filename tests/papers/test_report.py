@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from mahalearn.app.report import html, markdown
+from mahalearn.app.report import html
 from mahalearn.app.report.figures import drawn, svg
+from mahalearn.papers import markdown
 from mahalearn.papers.agreement import Compared, compare, count, rank_correlation
 from mahalearn.papers.experiment import Convention, Published
 from mahalearn.papers.page import document
@@ -328,9 +329,27 @@ def test_markdown_figures_are_files_of_their_own():
 
 def test_the_report_loads_no_model():
     code = (
-        "import sys, mahalearn.app.report.html, mahalearn.app.report.markdown, "
+        "import sys, mahalearn.app.report.html, mahalearn.papers.markdown, "
         "mahalearn.papers.page; "
         "print([m for m in sys.modules if m.split('.')[0] in ('sklearn', 'scipy', 'numpy')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_scatter_has_a_mark_for_every_point(log):
+    keys = ("x", "y", "allowed", "state", "calibration", "name")
+    cells = [
+        (10.0, 10.0, 4.0, "agree", False, "a"),
+        (20.0, 50.0, 4.0, "differ", False, "b"),
+        (30.0, 30.0, None, "agree", True, "<script>alert(1)</script>"),
+    ]
+    points = [dict(zip(keys, cell)) for cell in cells]
+    block = {"kind": "scatter", "title": "t", "xlabel": "published", "ylabel": "ours", "log": log}
+    drawing = drawn({**block, "points": points})
+    assert sorted(row[0] for row in drawing.rows) == sorted(p["name"] for p in points)
+    text = svg(drawing, "scatter", "t")
+    assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
+    groups = re.findall(r'data-rows="([\d,]+)"', text)
+    assert sorted(",".join(groups).split(",")) == ["0", "1", "2"]

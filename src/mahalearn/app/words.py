@@ -1,4 +1,8 @@
-"""Numbers and counts in words."""
+"""Numbers and counts in words, and texts that keep their direction."""
+
+# Characters that turn the direction of writing or end a line: a name may not turn what follows it.
+_TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+TURNING = dict.fromkeys(_TURNING, "\ufffd")
 
 
 def counted(n, noun, many=None):

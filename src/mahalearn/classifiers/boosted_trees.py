@@ -5,17 +5,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import ScoreClassifierMixin
+from .._base import DensityClassifierMixin
 from .._memory import BLOCKS, IN_CACHE, row_chunks
 from .._typing import ArrayLike, Objects
-from .._validation import refuse_dask, refuse_dask_query, validate_rows
+from .._validation import refuse_dask, validate_rows
 from ..formulas.trees import join_trees
 from .explanation import explain
 
 
-class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
+class BoostedTrees(DensityClassifierMixin, BaseEstimator):
     """scikit-learn's HistGradientBoostingClassifier with small trees.
 
     It is no Mahalanobis classifier: an ensemble has it for tables whose classes follow rules along
@@ -86,20 +85,6 @@ class BoostedTrees(ScoreClassifierMixin, BaseEstimator):
 
     def _contributions(self, x, a, b):
         return None, None
-
-    def _model_temperature(self):
-        return 1.0  # the trees minimise the log loss
-
-    def _expects_probabilities(self):
-        return True
-
-    def _check_query(self, X):
-        check_is_fitted(self)
-        refuse_dask_query(X)
-        return validate_rows(self, X, reset=False, dtype=np.float64)
-
-    def _scores(self, X):
-        return self.query_scores(self._check_query(X))
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""

@@ -226,15 +226,6 @@ def head_rounding(head, X):
     return float(64 * np.finfo(float).eps * size)
 
 
-def head_scores(head, X, *, complete=False):
-    """(m, c) scores of any classifier; those of our heads are relative to the largest, or
-    `complete`.
-    """
-    if complete and isinstance(head, ScoreClassifierMixin):
-        return head.query_scores(X)
-    return class_scores(head, X)[0]
-
-
 def one_vs_all_least_squares(X, codes, n_classes):
     r"""Weights and constants of f_j(x) = w_jᵀx + b_j with the least Σ_i (f_j(x_i) − t_ij)².
 
@@ -266,25 +257,36 @@ class HeadsPath(PathModels):
     heads: list
     steps: list
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """(m, c, r) scores of queries."""
-        d2 = self.distances.sq_distances(queries)
-        return _head_path_scores(self.heads, self.steps, d2, complete=complete)
+        return _head_path_scores(self.heads, self.steps, self.distances.sq_distances(queries))
+
+    def complete_scores(self, training, queries):
+        """The same; those of our own heads are not relative to the largest."""
+        if not isinstance(self.heads[0], ScoreClassifierMixin):
+            return self.scores(training, queries)
+        d2 = _settled_path(self.distances.sq_distances(queries), self.steps)
+        tables = zip(self.heads, d2, strict=True)
+        return np.stack([head.query_scores(d) for head, d in tables], axis=-1)
 
 
-def _head_path_scores(heads, steps, d2, *, complete=False):
+def _settled_path(d2, steps):
+    """Settled distances (m, c) for each value of a path, from (m, c) or (m, c, r)."""
+    return _by_value(settled(d2 if d2.ndim == 3 else d2[..., None], np.transpose(steps)))
+
+
+def _head_path_scores(heads, steps, d2):
     """(m, c, r) scores of the heads of a path, for distances (m, c) or (m, c, r)."""
-    d2 = d2 if d2.ndim == 3 else d2[..., None]
-    tables = zip(heads, _by_value(settled(d2, np.transpose(steps))), strict=True)
-    return np.stack([head_scores(head, d, complete=complete) for head, d in tables], axis=-1)
+    tables = zip(heads, _settled_path(d2, steps), strict=True)
+    return np.stack([class_scores(head, d)[0] for head, d in tables], axis=-1)
 
 
 class DissimilaritySpaceDiscriminant(KernelClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
-    ψ(x) = (d²_1(x), …, d²_c(x)) holds what each class, modelled alone, thinks of an object; a
-    simple classifier on it uses the information between the classes: FD-IC, FD-RC, QD-IC, QD-RC of
-    paper A, and every other combination.
+    Each object is described by its squared distances to the classes, ψ(x) = (d²_1(x), …, d²_c(x)),
+    and a simple classifier is trained on them. FD-IC, FD-RC, QD-IC and QD-RC of paper A are special
+    cases.
 
     Read more in the :doc:`user guide </dissimilarity_space>`.
 
@@ -307,10 +309,11 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         Unit of `reg`, as in :class:`KernelQuadraticDiscriminant`.
     cv : int or None, default=None
-        None trains the discriminant on the distances of the objects that the distances were fitted
-        to, as the papers do; they are too small for an object's own class. A number trains it on
-        out-of-fold distances, of so many stratified folds; the single object of a class stays in.
-        Either way queries are measured by the model of all training objects.
+        Number of stratified folds for the distances on which the discriminant is trained. With a
+        number it is trained on out-of-fold distances (a class of one object is never held out).
+        None: it is trained on the distances of the training objects themselves, as in the papers;
+        those to an object's own class are too small. New objects are always measured by the model
+        of all training objects.
     random_state : int, RandomState instance or None, default=None
         Shuffles the objects into the folds of `cv`; determines the choice of landmarks.
     kernel : str or callable, default="rbf"

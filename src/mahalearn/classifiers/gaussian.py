@@ -25,6 +25,7 @@ from .._validation import (
     check_sample_weight,
     check_shrinkage,
     check_symmetric,
+    comes_in_parts,
     common_classes,
     distinct_labels,
     is_dask_collection,
@@ -385,15 +386,14 @@ def _merged(a, b):
 
 
 class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
-    """Gaussian classifier that survives noise, missing features and singular covariances.
+    """Gaussian classifier for singular covariances, missing cells and noisy features.
 
-    A row goes to the class with the largest f_j(x) = −D_j/2 − ln|Σ_j|/2 + ln P_j, where D_j is its
-    squared Mahalanobis distance to class j or, with `feature_weights`, paper D's weighted one, in
-    which features that stand out as noisy count less. Constant, duplicate and collinear features,
-    classes with fewer objects than features and with a single object all work by one rank rule,
-    which the user guide states. With fewer rows than features `fit` and `predict` never form a
-    covariance matrix: time is O(n²p) and memory O(np) for n rows and p features, with shrinkage or
-    without.
+    A row is assigned to the class with the largest f_j(x) = −D_j/2 − ln|Σ_j|/2 + ln P_j, where D_j
+    is its squared Mahalanobis distance to class j. With `feature_weights` D_j is the weighted
+    distance of paper D, in which noisy features count less. Constant, duplicate and collinear
+    features, classes with fewer objects than features and classes of a single object are allowed;
+    the user guide states the rule. With fewer rows than features `fit` and `predict` form no
+    covariance matrix: time is O(n²p) and memory O(np) for n rows and p features.
 
     Read more in the :doc:`user guide </gaussian>`.
 
@@ -429,8 +429,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Shrink covariances towards their mean variance times the identity, as scikit-learn does: a
         number from 0 to 1, or by Ledoit and Wolf on standardised features.
     covariance_estimator : estimator, default=None
-        An object with ``fit`` and ``covariance_``, fitted on each class; the means stay the plain
-        ones.
+        An object with ``fit`` and ``covariance_``, fitted on each class. Its means are not used.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities; the shares of the classes if None.
 
@@ -441,10 +440,10 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     means_ : ndarray of shape (n_classes, n_features)
         Class means.
     covariances_ : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances as estimated (the rank rule does not touch them), divisor n_j: the number
-        of objects, or total weight, of the class; of shape (n_classes, n_features) for
-        ``"diag"`` and (n_classes,) for ``"spherical"``. Equal if `pooled`. With fewer rows than
-        features they are computed only on access.
+        Class covariances as estimated, before the rank rule. The divisor is n_j, the number of
+        objects (or the total weight) of the class. The shape is (n_classes, n_features) for "diag"
+        and (n_classes,) for "spherical". All are equal if `pooled`. With fewer rows than features
+        they are computed on access.
     priors_ : ndarray of shape (n_classes,)
         Prior probabilities.
     ranks_ : ndarray of shape (n_classes,)
@@ -605,7 +604,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         self._search_temperature = None
-        if is_dask_collection(X) or (y is None and not hasattr(X, "shape")):
+        if comes_in_parts(X, y):
             return self._fit_parts(X, y, sample_weight)
         X, y, weights, self._sizes = self._check_training(X, y, sample_weight)
         self.classes_, codes = check_classes(y)

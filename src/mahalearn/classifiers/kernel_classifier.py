@@ -104,9 +104,13 @@ class PathModels:
     temperature: float | None = None
     distances: Any = None
 
-    def scores(self, training, queries, *, complete=False):
-        """(m, c, r) scores of queries; without `complete` what all classes share may be missing."""
+    def scores(self, training, queries):
+        """(m, c, r) scores of queries; what all classes share may be missing."""
         raise NotImplementedError
+
+    def complete_scores(self, training, queries):
+        """The same with what all classes share, as far as it is known."""
+        return self.scores(training, queries)
 
     def margin(self, a, b):
         """Coefficients (n,) and constant of score a minus score b, None if they are not linear."""
@@ -123,7 +127,7 @@ class LinearPath(PathModels):
         A, b0 = self.models[0].coefficients, self.models[0].offsets
         return A[:, a] - A[:, b], b0[a] - b0[b]
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """(m, c, r) scores of queries."""
         offsets = np.stack([model.offsets for model in self.models], axis=-1)
         A = np.concatenate([model.coefficients for model in self.models], axis=1)
@@ -380,11 +384,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     _check_query = KernelEstimator._check_query
 
     def _all_scores(self, X):
-        return self.query_scores(self._check_query(X), complete=True)
+        scores = self.models_.complete_scores(self._training, self._check_query(X))
+        return self._all_columns(scores[..., 0], -np.inf)
 
-    def query_scores(self, queries: Any, complete: bool = False) -> np.ndarray:
+    def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self.models_.scores(self._training, queries, complete=complete)
+        scores = self.models_.scores(self._training, queries)
         return self._all_columns(scores[..., 0], -np.inf)
 
     def _all_columns(self, values, fill):

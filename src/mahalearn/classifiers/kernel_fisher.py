@@ -16,11 +16,11 @@ SMALLEST = 1e-250
 class KernelFisherDiscriminant(KernelClassifier):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
-    Each class against the rest: the direction w = Σ a_iψ(x_i) along which the class means are far
-    apart for the scatter within the two groups, and the midpoint of the means as the threshold. An
-    object goes to the class with the largest score; for two classes the decision function is the
-    difference of the two scores, twice paper C's (8). One decomposition of the kernel matrix serves
-    all classes.
+    For each class against the rest, the direction w = Σ a_iψ(x_i) separates the means of the two
+    groups best relative to the scatter within them; the threshold is the midpoint of the means. An
+    object is assigned to the class with the largest score. For two classes the decision function is
+    the difference of the two scores, which is twice (8) of paper C. One decomposition of the kernel
+    matrix serves all classes.
 
     Read more in the :doc:`user guide </kernel_fisher>`.
 

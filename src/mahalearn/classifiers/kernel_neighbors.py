@@ -54,7 +54,7 @@ class NeighborsPath(PathModels):
         training.release()
         return np.concatenate(votes)[..., 0], self.codes[rows]
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """Shares of the classes in the votes, (m, c, r)."""
         kxx = None if self.weights == "uniform" else _self_similarities(training, queries)
         return self.votes(*self.neighbors(training, queries, kxx, max(self.values)))
@@ -84,9 +84,9 @@ class NeighborsPath(PathModels):
 class KernelKNeighborsClassifier(KernelClassifier):
     """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
 
-    For the RBF kernel d² grows with the distance of the inputs whatever gamma is, so that with
-    uniform weights the answers do not depend on gamma. Among equally near objects the first in the
-    training data are used.
+    For the RBF kernel the order of the neighbours is that of the input space for every gamma, so
+    predictions with uniform weights do not depend on gamma. Among equally near objects the first in
+    the training data are used.
 
     Read more in the :doc:`user guide </kernel_neighbors>`.
 

@@ -21,7 +21,7 @@ class PCAPath(PathModels):
     classes: list
     priors: np.ndarray
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """(m, c, r) scores of queries."""
         with workspace_for(queries) as workspace:
 

@@ -273,11 +273,14 @@ class QuadraticPath(PathModels):
 
     offsets: np.ndarray
 
-    def scores(self, training, queries, *, complete=False):
-        """(m, c, r) scores of queries."""
-        common = "known" if complete else "omitted"
+    def scores(self, training, queries, common="omitted"):
+        """(m, c, r) scores of queries; common: as in `DistanceModel.sq_distances`."""
         scores = self.distances.sq_distances(queries, common=common) / -2 + self.offsets
         return scores[..., None] if scores.ndim == 2 else scores
+
+    def complete_scores(self, training, queries):
+        """The same with what all classes share, as far as it is known."""
+        return self.scores(training, queries, common="known")
 
 
 class KernelQuadraticDiscriminant(KernelClassifier):
@@ -300,8 +303,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation, positive: σ² for RC, α for IC and FK (see `reg_on`). "auto" is 0.01, and for
         dissimilarities (a measure, or a precomputed matrix −d² or −d) a tenth of the mean centred
-        self-similarity (``reg=0.1, reg_on="relative"``): their kernels are rarely definite and need
-        more.
+        self-similarity (``reg=0.1, reg_on="relative"``), because such kernels are rarely positive
+        definite and need more regularisation.
     reg_on : {"auto", "covariance", "kernel", "relative"}, default="auto"
         Unit of `reg`.
 

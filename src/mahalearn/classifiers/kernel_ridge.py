@@ -30,8 +30,8 @@ class KernelRidgeClassifier(KernelClassifier):
     Each class against the rest: a regression on targets +1 and −1 with an intercept that is not
     penalised. An object goes to the class with the largest prediction. An indefinite kernel is a
     regression in its Kreĭn space with the flipped spectrum, the inner product of the associated
-    Hilbert space; rows of new objects are flipped as those of the training objects are. Kernels
-    such as −d² have no origin, and the result does not depend on one.
+    Hilbert space; rows of new objects are flipped in the same way. The kernel is centred, so −d²
+    and its centred form give the same result.
 
     Read more in the :doc:`user guide </kernel_ridge>`.
 

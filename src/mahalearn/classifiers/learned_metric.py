@@ -29,9 +29,8 @@ class RecursiveFeatureMachine(ScoreClassifierMixin, BaseEstimator):
     """Kernel ridge regression on the classes with a learned Mahalanobis metric.
 
     The kernel is exp(−d_M(x, x')/L), d_M² = (x − x')ᵀM(x − x'). M is the mean outer product of the
-    gradients of the fitted regression: directions in which the answer changes become long, others
-    short. A few rounds of fitting and learning follow each other. ``metric_`` tells which features
-    matter.
+    gradients of the fitted regression, so directions in which the prediction changes count more. A
+    few rounds of fitting and learning alternate. ``metric_`` shows which features matter.
 
     Read more in the :doc:`user guide </kernel_ridge>`.
 

@@ -25,7 +25,7 @@ class SVCPath(LinearPath):
 
     machines: list[SVC] | None
 
-    def scores(self, training, queries, *, complete=False):
+    def scores(self, training, queries):
         """(m, c, r) scores of queries."""
         scores = super().scores(training, queries)
         return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
@@ -98,9 +98,9 @@ def _finite(K, fit):
 class OneVsRestSVC(KernelClassifier):
     """Support vector machine, one class against the rest, with any kernel of this library.
 
-    scikit-learn's ``SVC`` on the kernel matrix, a machine for each class: what the papers
-    compare with (``SVC`` alone decides between pairs of classes), and with a stated policy about
-    negative eigenvalues, which ``SVC`` silently accepts.
+    One SVM (scikit-learn's ``SVC`` on the kernel matrix) for each class against the rest, as in the
+    papers; ``SVC`` alone has one for each pair of classes. `spectrum` sets how negative eigenvalues
+    are treated; ``SVC`` silently accepts them.
 
     Read more in the :doc:`user guide </svm>`.
 

@@ -119,9 +119,9 @@ def _pair_scores(decisions, n_classes):
 class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
     """Support vector machine with the kernel exp(−(δ/m)(x − x')ᵀQ⁻¹(x − x')).
 
-    Q is the covariance of the training data, so the units of the features do not matter, δ = 1 is a
-    good value for most data, and C can be chosen first, δ after it (so does
-    :class:`mahalearn.KernelSearchCV` without a grid). The machine is trained by LIBSVM's own RBF
+    Q is the covariance of the training data, so the units of the features do not matter, and δ = 1
+    is a good value for most data. C can be chosen first and δ after it;
+    :class:`mahalearn.KernelSearchCV` without a grid does so. The SVM is trained with LIBSVM's RBF
     kernel on whitened data.
 
     Read more in the :doc:`user guide </svm>`.
@@ -310,8 +310,9 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
 
     def neighbors_of(self, x: Any, n_neighbors: int, a: int, b: int) -> Any:
         """(position, squared distance) of the support vectors nearest to a query."""
-        kernel, svc, support = self._machine_of(a, b)[0]
-        d2 = sq_euclidean(kernel.whitening_.apply(x), svc.support_vectors_)[0]
+        machine = self._machine_of(a, b)[0]
+        kernel, support = machine.kernel, machine.support
+        d2 = sq_euclidean(kernel.whitening_.apply(x), machine.svc.support_vectors_)[0]
         near = np.argsort(d2, kind="stable")[:n_neighbors]
         distances = 2 - 2 * np.exp(-kernel.gamma_ * d2[near])
         return list(zip(support[near].tolist(), distances.tolist(), strict=True))

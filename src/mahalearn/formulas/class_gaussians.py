@@ -58,9 +58,11 @@ class Rotated(NamedTuple):
         """By how much whitening stretches a coordinate at most."""
         return np.sqrt(row_sq_norms(self.whitener).max(initial=0.0))
 
-    def whitened(self, Z, workspace):
-        """Centred rows Z (m, q) with unit covariance, in the workspace."""
-        out = workspace.array("whitened", len(Z), len(self.values))
+    def whitened(self, Z, workspace=None):
+        """Centred rows Z (m, q) with unit covariance, in the workspace where one is given."""
+        out = None
+        if workspace is not None:
+            out = workspace.array("whitened", len(Z), len(self.values))
         return np.matmul(Z, self.whitener, out=out)
 
 
@@ -87,7 +89,7 @@ class Spiked(NamedTuple):
         """By how much whitening stretches a coordinate at most."""
         return self.roots.max(initial=0.0) / np.sqrt(1 + self.theta.min(initial=0.0))
 
-    def whitened(self, Z, workspace):
+    def whitened(self, Z, workspace=None):
         """Centred rows Z (m, q), which are overwritten, with unit covariance."""
         Z *= self.roots
         if len(self.theta):

@@ -65,6 +65,8 @@ from .linalg import (
 # Scores closer than this (relatively) are ties, which count against rejection: rounding must not
 # make a duplicate of a training object stranger than that object.
 TIE_RTOL = 1e-9
+# Distances below this are rounding: they have no unit, and are of the size of 1 and more.
+NOISE = 1e-12
 # Where rounding may change full-conformal scores by more than this (relatively), there is no model.
 LARGEST_LOSS = 1e-4
 
@@ -305,47 +307,43 @@ def count_beyond(calibration, scores):
     return len(calibration) - np.searchsorted(calibration, threshold, side="left")
 
 
-def rank_p_values(calibration, scores):
-    """p = (1 + #{calibration ≥ score})/(n + 1) for each score: (m,).
+def without_noise(d2, noise=NOISE):
+    """Distances without those that are nothing but rounding, which become 0.
 
-    Valid (split conformal) where the calibration objects took no part in the fit of the scores.
-    With the least distance to any class of held-out objects and of queries, it is the p-value of
-    "none of the classes".
+    Where objects are equal, distances are the rounding of larger numbers, which depends on how many
+    queries come at once.
     """
-    return (1 + count_beyond(calibration, scores)) / (len(calibration) + 1)
+    return np.where(np.abs(d2) <= noise, 0.0, d2)
 
 
-def class_p_values(calibration, codes, scores):
-    """Class-conditional p-values of one model: (m, c).
+def rank_p_values(folds):
+    """p = (1 + Σ #{calibration ≥ score})/(1 + Σn) of m queries, (m,).
 
-    calibration (n, c) scores of held-out objects for each class, codes (n,) their classes, scores
-    (m, c) of the queries. A class without calibration objects gets p = 1: nothing speaks against.
+    folds: pairs (calibration (n,), scores (m,)), each by a model that was fitted without these
+    calibration objects and the queries. One pair is split conformal, and valid; several are
+    cross-conformal. With the least distance to any class as score it is the p-value of "none of the
+    classes".
     """
-    return cross_p_values([(calibration, codes, scores)])
-
-
-def cross_p_values(folds, *, conditional=True):
-    """Cross-conformal p-values from the folds' (calibration (n_f, c), codes (n_f,), scores (m, c)).
-
-    Each fold's scores come from one model that saw neither its calibration objects nor the queries.
-    conditional: rank within each class; False ranks all calibration objects by the score for their
-    own class, which gives marginal p-values.
-    """
-    shape = np.shape(folds[0][2])
-    count, n = np.zeros(shape), np.zeros(shape[1])
-    for calibration, codes, scores in folds:
-        true_class = np.asarray(calibration)[np.arange(len(codes)), codes]
-        for j in range(len(n)):
-            ranked = true_class[codes == j] if conditional else true_class
-            count[:, j] += count_beyond(ranked, scores[:, j])
-            n[j] += len(ranked)
-    return (1 + count) / (1 + n)
-
-
-def cross_rank_p_values(folds):
-    """The same for one score per object: folds of (calibration (n_f,), scores (m,)); gives (m,)."""
     count = sum(count_beyond(calibration, scores) for calibration, scores in folds)
     return (1 + count) / (1 + sum(len(calibration) for calibration, _ in folds))
+
+
+def class_p_values(folds, *, conditional=True):
+    """The same for each class: (m, c).
+
+    folds: (calibration (n, c), codes (n,) of the calibration objects' classes, scores (m, c)).
+    conditional: rank within each class; a class without calibration objects gets p = 1, as nothing
+    speaks against it. False ranks all objects by the score for their own class, which gives
+    marginal p-values.
+    """
+    columns = []
+    for j in range(np.shape(folds[0][2])[1]):
+        ranked = []
+        for calibration, codes, scores in folds:
+            members = np.flatnonzero(codes == j) if conditional else np.arange(len(codes))
+            ranked.append((np.asarray(calibration)[members, codes[members]], scores[:, j]))
+        columns.append(rank_p_values(ranked))
+    return np.column_stack(columns)
 
 
 def prediction_sets(p_values, confidence):
@@ -410,6 +408,7 @@ def benjamini_hochberg(p_values, fdr):
     return stats.false_discovery_control(p_values) <= fdr + 1e-12
 
 
+MIDRANK_RTOL = 1e-10
 EXACT_RANK_SUM = 5e7  # steps of the recursion up to which the distribution is computed exactly
 
 
@@ -420,16 +419,26 @@ def rank_sum_p_value(reference, batch, alternative="greater"):
     midranks); the normal approximation with tie correction for large samples. alternative:
     "greater", "less" or "two-sided".
     """
-    scores = np.concatenate([reference, batch])
-    size = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-    # Midranks, doubled to be whole numbers; scores that differ by rounding only are tied.
-    doubled = np.rint(2 * stats.rankdata(np.round(scores / (size or 1.0), 10))).astype(int)
+    # Midranks, doubled to be whole numbers.
+    doubled = np.rint(2 * _midranks(np.concatenate([reference, batch]))).astype(int)
     n, m = len(reference), len(batch)
     observed = doubled[n:].sum()
     if m > n:  # the smaller sample's sum is the cheaper one
         flip = {"greater": "less", "less": "greater"}.get(alternative, alternative)
         return _rank_sum_tail(doubled, n, doubled[:n].sum(), flip)
     return _rank_sum_tail(doubled, m, observed, alternative)
+
+
+def _midranks(scores):
+    """Midranks (n,) of scores; those that differ from the next by rounding only are tied."""
+    order = np.argsort(scores)
+    ascending = scores[order]
+    with np.errstate(invalid="ignore"):  # of two infinite ones
+        gaps = np.diff(ascending)
+    sizes = np.abs(np.where(np.isfinite(ascending), ascending, 0.0))
+    groups = np.zeros(len(scores), int)
+    groups[order[1:]] = np.cumsum(gaps > MIDRANK_RTOL * np.maximum(sizes[1:], sizes[:-1]))
+    return stats.rankdata(groups)
 
 
 def cross_rank_sum_p_value(folds, alternative="greater"):

@@ -42,9 +42,9 @@ def triangle_violations(d, random_state):
 
 
 def effective_dimension(values):
-    """(Σ|λ|)²/Σλ²: how many equal eigenvalues would be spread as much."""
-    total = np.square(values).sum()
-    return float(np.abs(values).sum() ** 2 / total) if total else 0.0
+    """(Σ|λ|)²/Σλ²: how many equal eigenvalues would be spread as much; 0 if all are 0."""
+    sizes = np.abs(values) / (np.abs(values).max(initial=0.0) or 1.0)  # no square vanishes
+    return float(sizes.sum() ** 2 / (np.square(sizes).sum() or 1.0))
 
 
 def intrinsic_dimension(d2):
@@ -54,6 +54,7 @@ def intrinsic_dimension(d2):
     8σ⁴k, so that this is k.
     """
     pairs = d2[np.triu_indices(len(d2), 1)]
+    pairs = pairs / (np.abs(pairs).max(initial=0.0) or 1.0)  # no square vanishes
     variance = pairs.var() if len(pairs) else 0.0
     return float(2 * pairs.mean() ** 2 / variance) if variance else 0.0
 

@@ -253,7 +253,7 @@ def full_kernel_forms(features, groups, variant, alphas):
         weights = g.n * inner_weights(variant, values, alpha, int(g.n))
         none = np.zeros(len(alpha))
         F = features.W @ (JA @ Q)
-        forms.append(QuadraticForm(g.mean, F, weights, none, None, 0.0, none + np.nan))
+        forms.append(QuadraticForm(g.mean, F, weights, none, log_volumes=none + np.nan))
     return forms
 
 

@@ -27,6 +27,7 @@ from .linalg import (
     solve_lower,
     times,
 )
+from .quadratic_form import QuadraticForm
 
 FULL_KERNEL_VARIANTS = ("FK+", "FK-")
 
@@ -75,6 +76,21 @@ class FullKernelModel(NamedTuple):
             for model, alpha in zip(self.classes, self.alphas, strict=True)
         ]
         return np.stack(per_class, axis=1)
+
+    def forms(self):
+        """Each class as a `QuadraticForm` of the rows against all objects, for one α each."""
+        n, forms = len(self.means.column_means), []
+        for one, alpha in zip(self.classes, self.alphas, strict=True):
+            if self.variant == "FK-":
+                F, weights = one.Q.copy(), one.n * one.factor.reshape(-1)
+            else:
+                inner = solve_lower(one.factor.T, one.Q.copy())
+                F = np.hstack([inner, np.eye(n) - one.Q @ one.Q.T])
+                weights = one.n * np.r_[np.ones(inner.shape[1]), np.full(n, 1 / alpha)]
+            F -= F.mean(axis=0)  # rows are centred
+            mean = self.means.column_means + one.mean
+            forms.append(QuadraticForm(mean, F, weights[:, None], np.zeros(1)))
+        return forms
 
 
 def full_kernel_model(K, variant, alphas, slices):

@@ -48,6 +48,7 @@ from .linalg import (
     times,
     zero_negligible,
 )
+from .quadratic_form import centred_form
 
 CLASSWISE_VARIANTS = ("IC+", "IC-", "RC+", "RC-")
 
@@ -133,6 +134,13 @@ class SpectralModel(NamedTuple):
         W = spectral_weights(self.variant, self.values, self.signs, n, self.alpha)
         return np.multiply.outer(kxx, s) + P @ W
 
+    def form(self):
+        """The class as a quadratic form, for one α."""
+        n, alpha = len(self.values), float(self.alpha)
+        w = spectral_weights(self.variant, self.values, self.signs, n, alpha)
+        s = np.atleast_1d(self_weight(self.variant, n, alpha))
+        return centred_form(self.means, self.vectors.copy(), w, s)
+
     def own_sq_distances(self):
         """d² of the class's own objects."""
         n = len(self.values)
@@ -156,6 +164,12 @@ class CholeskyModel(NamedTuple):
         kxx, k = center_queries(kxx, k, self.means, workspace)
         return (kxx - row_sq_norms(solve_lower(self.L, k))) * (len(self.L) / self.alpha)
 
+    def form(self):
+        """The class as a quadratic form: −n/α·‖L⁻¹k̃‖²."""
+        n = len(self.L)
+        s = np.full(1, n / self.alpha)
+        return centred_form(self.means, solve_lower(self.L, np.eye(n)), np.full(n, -s[0]), s)
+
     def own_sq_distances(self):
         """d² of the class's own objects: n(1 − α[(K̃ + αI)⁻¹]_ii)."""
         return len(self.L) * (1 - self.alpha * inverse_diagonal(self.L))
@@ -178,6 +192,12 @@ class MeanModel(NamedTuple):
         norms = row_sq_norms(k)
         alpha = np.asarray(self.alpha, float)
         return np.multiply.outer(kxx, n / alpha) - np.multiply.outer(norms, n / alpha**2)
+
+    def form(self):
+        """The class as a quadratic form, for one α: −n/α²·‖k̃‖²."""
+        n, alpha = len(self.means.column_means), float(self.alpha)
+        s = np.full(1, n / alpha)
+        return centred_form(self.means, np.eye(n), np.full(n, -n / alpha**2), s)
 
     def own_sq_distances(self):
         """None: the class's own objects are measured as all others are."""

@@ -29,6 +29,7 @@ from .linalg import (
     row_sq_norms,
     times,
 )
+from .quadratic_form import QuadraticForm
 
 # For α above this share of a class's variance ‖v − QQᵀv‖² is the difference ‖v‖² − ‖Qᵀv‖², in half
 # the time: its rounding error, divided by α, is below 1e-9 of an object of the class.
@@ -134,6 +135,15 @@ class GaussianClass(NamedTuple):
         if within_axes_only:
             return np.repeat((P @ (1 / self.variances))[:, None], len(alphas), axis=1)
         return rest[:, None] / alphas + P @ (1 / (self.variances[:, None] + alphas))
+
+    def form(self, alpha, *, within_axes_only=False):
+        """The class as a `QuadraticForm` of coordinates, for Σ + αI or Σ⁺."""
+        F, weights = self.axes, 1 / (self.variances + (0 if within_axes_only else alpha))
+        missing = len(self.mean) - len(self.variances)
+        if missing and not within_axes_only:
+            F = np.hstack([F, np.eye(len(F)) - F @ F.T])
+            weights = np.r_[weights, np.full(len(F), 1 / alpha)]
+        return QuadraticForm(self.mean, F, weights[:, None], np.zeros(1))
 
     def log_volumes(self, alphas):
         """ln det(Σ + αI), (len(alphas),)."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-# Differences of scores below this fraction of the largest score are rounding: the objects tie.
+# Differences of scores below this fraction of their size are rounding: the objects tie. An object
+# counts with its own size, or that of half of the objects: one far object does not make all tie.
 TIE_RTOL = 1e-10
 # Weighted error counts that differ by less than this fraction of the total weight are equal.
 _COUNT_RTOL = 1e-9
@@ -79,11 +80,14 @@ def _differences(first, second, is_first, weight_first, weight_second, rounding,
     """
     b, p, n = first.shape
     there = np.arange(n) < sizes[:, None]
-    largest = np.where(there, np.maximum(np.abs(first), np.abs(second)), 0.0).max(axis=-1)
-    tie = np.maximum(TIE_RTOL * largest, np.reshape(rounding, (-1, 1)))
+    size = np.maximum(np.abs(first), np.abs(second))
+    half = np.broadcast_to((sizes[:, None] - 1) // 2, (b, p, 1))
+    ascending = np.sort(np.where(there, size, np.inf), axis=-1)
+    size = np.maximum(size, np.take_along_axis(ascending, half, axis=-1))
+    tie = np.maximum(TIE_RTOL * size, np.reshape(rounding, (-1, 1, 1))).reshape(b * p, n)
     values = np.where(there, first - second, np.inf).reshape(b * p, n)
     each = (np.tile(a, (b, *[1] * (a.ndim - 1))) for a in (is_first, weight_first, weight_second))
-    cuts = best_cuts(values, *each, tie.reshape(-1), np.tile(sizes, b))
+    cuts = best_cuts(values, *each, tie, np.tile(sizes, b))
     return -cuts[::-1].reshape(3, b, p)
 
 
@@ -136,16 +140,17 @@ def best_cuts(values, above, weight_above, weight_below, tie, sizes):
     Returns (3, b): the lower end, the middle and the upper end of the gap it lies in.
 
     above (b, n) says which objects belong above the cut; weights (b,) of errors on these and on the
-    others; tie (b,): values that close are equal; sizes (b,): how many values a row has, the others
-    being +inf. Among equally good cuts the most central one is taken; of two, the one with the most
-    room around it, then the one nearest to 0: the same answer, negated, for the mirrored problem.
+    others; tie (b, n): values that close to one are equal to it; sizes (b,): how many values a row
+    has, the others being +inf. Among equally good cuts the most central one is taken; of two, the
+    one with the most room around it, then the one nearest to 0: the same answer, negated, for the
+    mirrored problem.
     """
     order, there = np.argsort(values, axis=1), np.arange(values.shape[1]) < sizes[:, None]
     n_below = np.count_nonzero(~above & there, axis=1)
-    values, above = (np.take_along_axis(a, order, axis=1) for a in (values, above))
+    values, above, tie = (np.take_along_axis(a, order, axis=1) for a in (values, above, tie))
     with np.errstate(invalid="ignore"):
         gaps = np.diff(values, axis=1)
-    distinct = gaps > tie[:, None]
+    distinct = gaps > np.maximum(tie[:, :-1], tie[:, 1:])
 
     # Cut k lies before the k-th value; the last one after all of them. Cuts within a tie are none.
     lost = np.where(above, weight_above[:, None], -weight_below[:, None])
@@ -170,6 +175,8 @@ def best_cuts(values, above, weight_above, weight_below, tie, sizes):
     a, b = (_gap(values, rows, k, room, sizes) for k in (first, second))
     wider = (b[2] - b[0]) - (a[2] - a[0])
     nearer = np.abs(a[1]) - np.abs(b[1])
+    ends = (np.clip(k + step, 0, sizes - 1) for k in (first, second) for step in (-1, 0))
+    tie = np.max([tie[rows, end] for end in ends], axis=0)
     second_is_better = (wider > tie) | ((np.abs(wider) <= tie) & (nearer > tie))
     low, cut, high = np.where(second_is_better, b, a)
     # Beyond all values there is no end.

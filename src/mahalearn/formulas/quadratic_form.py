@@ -4,6 +4,10 @@ r is a row of kernel values of x, m their mean in the class, F one projection fo
 path, w and s the weights of each value (`kernel_mahalanobis` and `full_kernel` say which: the
 variants are rules for w and s), and κ the part of k(x, x) that F does not see.
 
+At landmarks a class is fitted as a form. The models of all objects keep what LAPACK evaluates
+cheapest (factors, bases, roots) and have a method ``form`` for evaluators that know matrix products
+only, such as graphs of ONNX.
+
 For one value the form is evaluated as ‖Rv‖² with a triangular R where w is nonnegative; for a path
 the products of several classes are one, and w weighs its squares.
 """
@@ -31,9 +35,9 @@ class QuadraticForm(NamedTuple):
     projection: np.ndarray
     weights: np.ndarray
     self_weights: np.ndarray
-    linear: np.ndarray | None
-    constant: float
-    log_volumes: np.ndarray
+    linear: np.ndarray | None = None
+    constant: float = 0.0
+    log_volumes: np.ndarray = np.full(1, np.nan)
 
     def sq_distances(self, k, kxx):
         """d² for each α, (r, q): kernel rows k (q, m), kxx (q,) as the form wants it."""
@@ -49,6 +53,19 @@ class QuadraticForm(NamedTuple):
         if self.linear is not None:
             kxx = self.constant - k @ self.linear.astype(k.dtype) + (0.0 if kxx is None else kxx)
         return d2 + np.outer(s, kxx)
+
+
+def centred_form(means, F, weights, self_weights):
+    """The form of one α for F that multiplies centred rows k̃ = H(k − m), H = I − 11ᵀ/n.
+
+    Its self-similarity is k_xx less twice the mean of k, plus the grand mean. F is overwritten.
+    """
+    n = len(F)
+    F -= F.mean(axis=0)
+    linear = np.full(n, 2 / n)
+    return QuadraticForm(
+        means.column_means, F, weights[:, None], self_weights, linear, means.grand_mean
+    )
 
 
 def evaluators(forms, dtype):

@@ -64,51 +64,70 @@ def _spikes(roots, rows, middle=None):
 
 def _spiked(means, delta, rows, variances, shares, scale2, centre, units):
     """Gaussians of diagonals δ (k, d) plus rows; means about the centre."""
-    k, d = delta.shape
     scale, alive = inverse_root(scale2), scale2 > 0
     # From here on all is in units of the overall standard deviations.
     means, delta, rows = means * scale, delta * scale**2, [L * scale for L in rows]
-    weights = shares if k > 1 else np.ones(1)
+    varying = (variances > 0) & alive
+    within = varying.any(axis=0)
+    apart = np.flatnonzero(alive & ~within)
+    weights = shares if len(delta) > 1 else np.ones(1)
     pooled_delta = weights @ delta
     pooled_rows = np.vstack([np.sqrt(P) * L for P, L in zip(weights, rows)])
-    within = alive & (variances > 0).any(axis=0)
-    index = np.flatnonzero(alive & ~within)
     between = np.sqrt(shares)[:, None] * means
     joint = np.vstack([pooled_rows, between])
-    least, V = _least_total(pooled_delta, between, within, index)
-    bound = linalg.norm(joint @ joint.T, 2) + pooled_delta.max()
-    if not least > 1.01 * rank_tolerance(bound, d):
+    least, V = _least_total(pooled_delta, between, within, apart)
+    if not _is_clear(least, pooled_delta, joint):
         return None
-    separators, roots = None, np.zeros(d)
-    if len(index):
+    separators, roots = None, np.where(within, inverse_root(pooled_delta), 0.0)
+    if len(apart):
         largest = _largest_total(pooled_delta[alive], joint[:, alive])
         if largest is None:
             return None
-        separators, s = (index, V), V.shape[1]
-        roots[index[:s]] = 1 / np.sqrt(rank_tolerance(largest, int(alive.sum())))
-        means[:, index[:s]] = means[:, index] @ V
-    pooled = _spikes(np.where(within, inverse_root(pooled_delta), roots), pooled_rows)
-    classes, ranks = [], []
-    for j in range(k):
-        varying = (variances[j] > 0) & alive
-        one, rank = pooled, int(varying.sum())
-        if k > 1 and not delta[j].any():
-            one, rank = _low_rank(rows[j], pooled, pooled_delta, pooled_rows)
-        elif k > 1:
-            largest = linalg.norm(rows[j] @ rows[j].T, 2) + delta[j].max()
-            if not delta[j, varying].min() > 1.01 * rank_tolerance(largest, d):
-                return None
-            roots_j = np.where(varying, inverse_root(delta[j]), pooled.roots)
-            gaps = within & ~varying
-            parts = [rows[j], pooled_rows * gaps] if gaps.any() else [rows[j]]
-            one = _spikes(roots_j, np.vstack(parts))
-        if 1 + one.theta.min(initial=0.0) < _LEAST_VARIANCE * (1 + one.theta.max(initial=0.0)):
-            return None
-        classes.append(one)
-        ranks.append(rank)
+        first = apart[: V.shape[1]]
+        separators, means[:, first] = (apart, V), means[:, apart] @ V
+        roots[first] = 1 / np.sqrt(rank_tolerance(largest, int(alive.sum())))
+    pooled = _spikes(roots, pooled_rows)
+    classes, ranks = [pooled], [int(varying[0].sum())]
+    if len(delta) > 1:
+        of_classes = [
+            _class_spikes(*one, pooled, pooled_delta, pooled_rows)
+            for one in zip(delta, rows, varying, strict=True)
+        ]
+        classes, ranks = zip(*of_classes, strict=True)
+    if not all(map(_is_precise, classes)):
+        return None
     return assembled(
-        means, shares, classes, ranks, centre * units, scale / units, separators=separators
+        means, shares, list(classes), ranks, centre * units, scale / units, separators=separators
     )
+
+
+def _class_spikes(delta, L, varying, pooled, pooled_delta, pooled_rows):
+    """The covariance diag(δ) + LᵀL of one class, completed by the pooled one, and its rank.
+
+    None where rounding is not far below the diagonal.
+    """
+    if not delta.any():
+        return _low_rank(L, pooled, pooled_delta, pooled_rows)
+    if not _is_clear(delta[varying].min(), delta, L):
+        return None, 0
+    roots = np.where(varying, inverse_root(delta), pooled.roots)
+    gaps = (pooled_delta > 0) & ~varying
+    parts = [L, pooled_rows * gaps] if gaps.any() else [L]
+    return _spikes(roots, np.vstack(parts)), int(varying.sum())
+
+
+def _is_clear(least, delta, L):
+    """True where a variance is above the rank tolerance of diag(δ) + LᵀL, by a bound on that."""
+    bound = linalg.norm(L @ L.T, 2) + delta.max()
+    return least > 1.01 * rank_tolerance(bound, len(delta))
+
+
+def _is_precise(one):
+    """True for a covariance whose whitened variances have enough digits; not for None."""
+    if one is None:
+        return False
+    least, largest = one.theta.min(initial=0.0), one.theta.max(initial=0.0)
+    return 1 + least >= _LEAST_VARIANCE * (1 + largest)
 
 
 def _least_total(delta, between, within, apart):

@@ -54,11 +54,22 @@ class BaseKernel:
     is_dissimilarity: Any = False
     # Its values are about 1, in whatever units the objects come.
     has_unit_scale: Any = False
+    # Of a measure: it learns nothing from the training objects, though its scale may; its time
+    # grows with the pairs; the form of its kernel; the view of the objects that it takes, None for
+    # the first one.
+    measure_is_stateless: Any = False
+    times_pairs: Any = False
+    kind: Any = None
+    view: Any = None
 
     @property
     def as_fitted(self) -> Any:
         """The kernel as users see it after a fit."""
         return self
+
+    def alternatives(self, X: Any, forms: bool = False) -> list[Any]:
+        """The kernels that a search compares: this one, or those that it stands for."""
+        return [self]
 
     def __call__(self, X: Any, Y: Any) -> np.ndarray:
         """The matrix of kernel values."""

@@ -308,15 +308,15 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     k(x, y) ≈ φ(x)ᵀJφ(y), exactly so where x or y is a landmark. Any linear model on them is a
     kernel model. Definite kernels have J = I; for indefinite ones ``signs_`` is the diagonal of J.
 
-    A classifier takes a map, not fitted, as its ``landmarks=``: `landmarks`, `method`, `rtol` and
-    `random_state` count then, and the kernel and its spectrum are the classifier's own.
+    An unfitted map can be passed to a classifier as ``landmarks=``. Then `landmarks`, `method`,
+    `rtol` and `random_state` are used, and the kernel and its spectrum are those of the classifier.
 
     Read more in the :doc:`user guide </landmarks>`.
 
     Parameters
     ----------
     landmarks : int, "auto" or a collection of objects, default=100
-        Number of landmarks to choose; ``"auto"`` takes as many as leave 1 % of k(x, x) over, up to
+        Number of landmarks to choose; ``"auto"`` takes as many as explain 99 % of k(x, x), at most
         1000; or the landmarks themselves. With ``kernel="precomputed"`` a collection holds the
         positions of the landmarks among the rows of X in `fit`; the columns of X are then either
         all training objects or, in that order, the landmarks alone.

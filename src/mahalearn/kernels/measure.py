@@ -148,6 +148,11 @@ class MeasureKernel(BaseKernel, BaseEstimator):
         return self._measure().of_pairs
 
     @property
+    def view(self) -> str | None:
+        """The view of the objects that the measure takes, None for the first one."""
+        return self._measure().view
+
+    @property
     def knows_self(self) -> bool:
         """k(x, x) may differ from k(x, x′) even if x equals x′."""
         return self._measure().knows_self

@@ -18,9 +18,9 @@ from .base_kernel import BaseKernel
 class PrecomputedKernel(BaseKernel):
     """A kernel on row numbers into one full kernel matrix.
 
-    With X = row numbers (a list, a vector or a column) every scikit-learn wrapper works on
-    proximity data, also those that forget which estimators need both axes sliced (calibration,
-    stacking, nested searches). Copies, clones included, share the matrix.
+    X holds row numbers (a list, a vector or a column). So every scikit-learn wrapper works with a
+    kernel matrix, also those that slice rows only (calibration, stacking, nested searches). Copies
+    and clones share the matrix.
 
     Read more in the :doc:`user guide </kernels>`.
 

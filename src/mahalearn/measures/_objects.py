@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 
 from .base import object_list
 
@@ -14,19 +13,26 @@ def named(X, of_columns=False):
 
 
 def as_floats(x, what, name):
-    """An object as an array of floats, NaN where a mask hides a value.
+    """An object as an array of floats, NaN where a mask hides a value; a sparse row made dense.
 
     what : "a sequence of numbers" or the like; name : that of the object, for the messages.
     """
     try:
+        if sparse.issparse(x):
+            x = x.toarray()[0] if x.shape[0] == 1 else x.toarray()
         array = x.astype(float).filled(np.nan) if np.ma.isMaskedArray(x) else np.asarray(x)
-        if array.dtype.kind in "USTcmM":
+        if array.dtype.kind in "USTcmM" or any(isinstance(v, str | bytes) for v in _cells(array)):
             raise ValueError("text, complex numbers, dates")
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}."
         ) from None
+
+
+def _cells(array):
+    """The values of an array of Python's objects; none of another one."""
+    return array.ravel() if array.dtype.kind == "O" else ()
 
 
 def check_not_empty(x, name):
@@ -59,18 +65,14 @@ def number_table(X, what, rows=None):
     what : "Histograms" or the like, for the messages. rows : the table of the rows, where X is that
     of the columns.
     """
-    if sparse.issparse(X):
-        X = X.toarray()
-    elif isinstance(X, list) and X and all(sparse.issparse(x) for x in X):
-        X = sparse.vstack(X).toarray()
-    elif not hasattr(X, "shape"):
-        lengths = sorted({len(x) for x in X if hasattr(x, "__len__")})
-        if len(lengths) > 1:
-            raise ValueError(
-                f"{what} must have equally many values; got lengths from {lengths[0]} to "
-                f"{lengths[-1]}."
-            )
-    table = check_array(X, dtype=np.float64, input_name="X" if rows is None else "Y")
+    X = X.toarray() if sparse.issparse(X) else X
+    arrays = number_arrays(X, 1, "a row of numbers", rows is not None)
+    lengths = sorted({len(x) for x in arrays})
+    if len(lengths) > 1:
+        raise ValueError(
+            f"{what} must have equally many values; got lengths from {lengths[0]} to {lengths[-1]}."
+        )
+    table = np.array(arrays)
     if rows is not None and table.shape[1] != rows.shape[1]:
         raise ValueError(
             f"{what} of the rows have {rows.shape[1]} values, those of the columns "

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .._validation import check_squarable
 from ._objects import number_table
 from .base import Measure
 
@@ -41,7 +42,9 @@ class Correlation(Measure):
         self.equal = equal
 
     def _prepared(self, X, rows=None):
-        return number_table(X, "Vectors", rows)
+        table = number_table(X, "Vectors", rows)
+        check_squarable(np.abs(table).max(), "The vectors")
+        return table
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import rel_entr
 
 from .._validation import is_real
-from ._objects import named, number_table, point_arrays
+from ._objects import as_floats, named, number_table, point_arrays
 from .base import Measure, object_list
 
 
@@ -43,12 +43,13 @@ class JensenShannon(Measure):
 
     def _prepared(self, X, rows=None):
         P = number_table(X, "Histograms", rows)
-        bad = (P < 0).any(axis=1) | (P.sum(axis=1) <= 0)
+        bad = (P < 0).any(axis=1) | (P.max(axis=1) <= 0)
         if bad.any():
             name, _ = named(P, rows is not None)[np.argmax(bad)]
             raise ValueError(
                 f"{name} is not a histogram: its values must not be negative, and not all 0."
             )
+        P = P / P.max(axis=1, keepdims=True)  # so that no sum overflows
         return P / P.sum(axis=1, keepdims=True)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
@@ -98,7 +99,8 @@ class Wasserstein(Measure):
     def _prepared(self, X, rows=None):
         if not is_real(self.p) or not 1 <= self.p < np.inf:
             raise ValueError(f"p must be a finite number of at least 1; got {self.p!r}.")
-        if np.ndim((object_list(X) if rows is None else rows)[0]) == 2:
+        first = object_list(X)[0] if rows is None else rows[0]
+        if as_floats(first, "a sample of numbers, or of points", "Object 0").ndim == 2:
             what = "a sample of points, an array of shape (n_points, n_dimensions)"
             return point_arrays(X, 2, what, rows)
         return point_arrays(X, 1, "a sample of numbers", rows)
@@ -115,21 +117,20 @@ class Wasserstein(Measure):
 
 
 def _on_the_line(a, b, p):
-    """∫|F⁻¹ − G⁻¹|^p over the quantiles at which one of the two steps."""
+    """(∫|F⁻¹ − G⁻¹|^p)^{1/p} over the quantiles at which one of the two steps."""
     a, b = np.sort(a.ravel()), np.sort(b.ravel())
-    if len(a) == len(b):
-        return np.mean(np.abs(a - b) ** p) ** (1 / p)
     # In units of 1/(n·m), so that the quantiles are whole numbers.
     steps = np.union1d(np.arange(1, len(a) + 1) * len(b), np.arange(1, len(b) + 1) * len(a))
-    widths = np.diff(steps, prepend=0)
     gaps = np.abs(a[(steps - 1) // len(b)] - b[(steps - 1) // len(a)])
-    return np.dot(widths, gaps**p) ** (1 / p) / (len(a) * len(b)) ** (1 / p)
+    return _power_mean(gaps, p, np.diff(steps, prepend=0))
 
 
 def _in_space(a, b, p):
-    cost = cdist(a, b) ** p
+    distances = cdist(a, b)
+    largest = distances.max() or 1.0
+    cost = (distances / largest) ** p
     if len(a) == len(b):
-        return cost[linear_sum_assignment(cost)].mean() ** (1 / p)
+        return _power_mean(distances[linear_sum_assignment(cost)], p)
     try:
         from ot import emd2
     except ImportError:
@@ -140,4 +141,10 @@ def _in_space(a, b, p):
     # Whole numbers as masses: POT compares the totals, which must agree exactly.
     masses = np.full(len(a), float(len(b))), np.full(len(b), float(len(a)))
     value = emd2(*masses, cost, numItermax=10_000_000) / (len(a) * len(b))
-    return max(0.0, float(value)) ** (1 / p)
+    return largest * max(0.0, float(value)) ** (1 / p)
+
+
+def _power_mean(gaps, p, weights=None):
+    """(Σ w g^p / Σ w)^{1/p}, relative to the largest gap: no power over- or underflows."""
+    largest = gaps.max() or 1.0
+    return largest * np.average((gaps / largest) ** p, weights=weights) ** (1 / p)

@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._typing import Objects
 from .._validation import check_choice, check_memory, check_positive, is_real
@@ -255,8 +256,11 @@ def _symbols(X, of_columns=False):
     """Sequences of hashable symbols: strings as they are, others as lists."""
     sequences = []
     for name, x in named(X, of_columns):
-        if isinstance(x, (dict, set, frozenset)) or not hasattr(x, "__len__"):
+        unordered = isinstance(x, (dict, set, frozenset)) or issparse(x)
+        if unordered or not hasattr(x, "__len__") or not np.iterable(x):
             raise ValueError(f"{name} must be a string or a sequence; got {type(x).__name__}.")
+        if np.ma.is_masked(x):
+            raise ValueError(f"{name} has masked values, which are no symbols; remove them.")
         if hasattr(x, "tolist"):
             array = np.asarray(x)
             if array.ndim > 1:

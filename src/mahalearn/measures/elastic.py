@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._validation import check_choice, check_real, is_real
+from .._validation import check_choice, check_real, check_squarable, is_real
 from ._objects import as_floats, named
 from ._series import all_pairs
 from .base import Measure
@@ -127,6 +127,7 @@ class Elastic(Measure):
             _check_not_negative(self.epsilon, "epsilon, unless it is None,")
         arrays = series_arrays(X, rows is not None)
         _check_alike(method, arrays, rows)
+        check_squarable(max(np.abs(x).max() for x in arrays), "The series")
         return [_z_normalized(x) for x in arrays] if self.normalize else arrays
 
     def block(self, P: Any, Q: Any) -> np.ndarray:

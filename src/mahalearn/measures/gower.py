@@ -2,13 +2,15 @@
 
 import numbers
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
-from .._validation import check_objects
+from .._validation import check_objects, is_missing, n_rows
 from .base import Measure, Prepared
 
 
@@ -167,55 +169,75 @@ def _matrix(columns, n_rows):
     return np.array(columns, dtype=np.float64).reshape(len(columns), n_rows).T.copy()
 
 
-def is_missing(value):
-    """None, NaN, NaT or pandas' NA."""
-    if value is None:
-        return True
-    different = value != value  # NaN is not equal to itself; NA's answer is neither true nor false
-    return bool(different) if isinstance(different, (bool, np.bool_)) else True
-
-
 def _columns(X):
     """Names and arrays of the columns of a table, an array or a list of rows."""
-    X = check_objects(X)
+    X = check_objects(X.toarray() if issparse(X) else X)
     if hasattr(X, "columns"):
         names = list(X.columns)
         columns = [_series(X[name]) for name in names]
     else:
-        rows = np.asarray(X) if hasattr(X, "dtype") else None
-        if rows is None:
-            widths = {len(row) if hasattr(row, "__len__") else 0 for row in X}
-            if len(widths) > 1 or 0 in widths or any(isinstance(row, (str, bytes)) for row in X):
-                raise ValueError(
-                    "Gower takes a table: rows of equal length, a value for each column. Rows of "
-                    f"lengths {sorted(widths)} came."
-                )
-            rows = np.empty((len(X), widths.pop()), dtype=object)
-            for i, row in enumerate(X):
-                rows[i] = list(row)
-        if rows.ndim != 2:
-            raise ValueError(
-                f"Gower takes a table with rows and columns; got an array of shape {rows.shape}."
-            )
+        rows = _rows(X)
         names, columns = list(range(rows.shape[1])), [_tidy(c) for c in rows.T]
     if not names:
         raise ValueError("The table has no columns.")
     for name, column in zip(names, columns, strict=True):
-        if column.dtype.kind == "c" or (column.dtype.kind == "O" and any(map(_is_complex, column))):
-            raise ValueError(
-                f"Column {name!r} holds complex numbers, which have no order: pass their real and "
-                "imaginary parts as two columns."
-            )
-        if column.dtype.kind in "mM":
-            raise ValueError(
-                f"Column {name!r} holds dates or time differences: pass them as numbers, such as "
-                "days since a date, or as text if they are names."
-            )
+        _check_cells(name, column)
     return names, columns
 
 
-def _is_complex(value):
-    return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
+def _rows(X):
+    """An array, or a list of rows of equal length, as an array; None where a mask hides a value."""
+    if hasattr(X, "dtype"):
+        rows = np.asarray(X)
+        if np.ma.is_masked(X):
+            rows = np.where(np.ma.getmaskarray(X), None, rows)
+        if rows.ndim != 2:
+            raise ValueError(
+                f"Gower takes a table with rows and columns; got an array of shape {rows.shape}."
+            )
+        return rows
+    lengths = {0 if isinstance(row, (str, bytes)) else n_rows(row) for row in X}
+    if len(lengths) > 1 or 0 in lengths or any(map(issparse, X)):
+        raise ValueError(
+            "Gower takes a table: rows of equal length, a value for each column. Rows of lengths "
+            f"{sorted(lengths)} came."
+        )
+    rows = np.empty((len(X), lengths.pop()), dtype=object)
+    for i, row in enumerate(X):
+        rows[i] = list(row)
+    return rows
+
+
+# What a column must not hold, by the kind of its dtype and by the type of a value, and why.
+_REFUSED = (
+    (
+        "c",
+        numbers.Complex,
+        "complex numbers, which have no order: pass their real and imaginary parts as two columns",
+    ),
+    (
+        "mM",
+        (date, timedelta, np.datetime64, np.timedelta64),
+        "dates or time differences: pass them as numbers, such as days since a date, or as text if "
+        "they are names",
+    ),
+)
+
+
+def _check_cells(name, column):
+    """Refuse a column whose values are neither numbers nor names."""
+    cells = column if column.dtype.kind in "OV" else ()
+    for value in cells:
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"Column {name!r} holds a {type(value).__name__}; cells must be single values."
+            ) from None
+    present = [v for v in cells if not (is_missing(v) or isinstance(v, numbers.Real))]
+    for kinds, types, problem in _REFUSED:
+        if column.dtype.kind in kinds or any(isinstance(v, types) for v in present):
+            raise ValueError(f"Column {name!r} holds {problem}.")
 
 
 def _series(column):
@@ -235,7 +257,15 @@ def _tidy(column):
 
 
 def _floats(column):
-    return np.array([np.nan if is_missing(v) else float(v) for v in column])
+    return np.array([np.nan if is_missing(v) else _float(v) for v in column])
+
+
+def _float(value):
+    """A number as a float, infinite where it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _numbers(column, name):

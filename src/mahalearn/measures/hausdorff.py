@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_squarable
 from ._objects import point_arrays
 from .base import Measure
 
@@ -49,7 +50,9 @@ class Hausdorff(Measure):
 
     def _prepared(self, X, rows=None):
         what = "a set of points, an array of shape (n_points, n_dimensions)"
-        return point_arrays(X, 2, what, rows)
+        sets = point_arrays(X, 2, what, rows)
+        check_squarable(max(np.abs(points).max() for points in sets), "The points")
+        return sets
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""

@@ -73,7 +73,7 @@ class Jaccard(Measure):
 
 def _is_vector(x):
     """True for a row of numbers, which are bits."""
-    row = isinstance(x, list | tuple | np.ndarray) and len(x) > 0
+    row = isinstance(x, list | tuple | np.ndarray) and np.iterable(x) and len(x) > 0
     numeric = row and all(isinstance(value, numbers.Number | np.bool_) for value in x)
     return numeric or sparse.issparse(x)
 
@@ -109,7 +109,7 @@ def _as_set(x, name):
 def _as_bits(x, name):
     """An object as a row of zeros and ones."""
     what = "a set or a vector of zeros and ones"
-    row = as_floats(x.toarray().ravel() if sparse.issparse(x) else x, what, name)
+    row = as_floats(x, what, name)
     if row.ndim != 1:
         raise ValueError(f"{name} must be {what}; got {type(x).__name__} {str(x)[:40]!r}.")
     if not np.isin(row, (0, 1)).all():

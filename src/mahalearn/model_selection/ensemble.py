@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import log_softmax
 from sklearn import config_context
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.metaestimators import available_if
@@ -27,6 +27,7 @@ from .._validation import (
     check_objects,
     check_positive,
     check_sample_weight,
+    comes_in_parts,
     is_dask_collection,
     is_whole,
     is_word,
@@ -107,13 +108,13 @@ def _has_distances(chooser):
 class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     """The classifiers of the library, combined (or the best of them chosen) by cross-validation.
 
-    All families are searched on the same splits. Candidates race: a pilot on a part of the objects
-    decides which of them are compared on all. Of each family the candidate with the smallest log
-    loss plus three times the error on held-out objects is taken, and its probabilities are
-    calibrated on the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w
-    minimise the log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by
-    name tables are encoded first by :class:`mahalearn.TableEncoder`, once and without labels:
-    numbers are standardised, categories become columns of zeros and ones, missing cells are filled.
+    All families are searched on the same splits. A first round on a part of the objects decides
+    which candidates are compared on all objects. Each family keeps the candidate with the smallest
+    log loss plus three times the error on held-out objects, and its probabilities are calibrated on
+    the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w minimise the
+    log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by name tables
+    are encoded first by :class:`mahalearn.TableEncoder`, once and without labels: numbers are
+    standardised, categories become columns of zeros and ones, missing cells are filled.
 
     With ``combine="best"`` one model is kept: the simplest of the families that are statistically
     tied with the best.
@@ -158,8 +159,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
           neighbouring values, are compared on all objects and splits.
         - "best": every candidate is compared on all objects and splits; several times as long.
     spectrum : {"krein", "ignore", "raise", "clip", "flip", "square", "shift"}, default="krein"
-        Treatment of negative eigenvalues, as in the plain estimators. Where this is "krein",
-        the SVM and ridge regression flip them.
+        Treatment of negative eigenvalues, as in the plain estimators. With "krein" the SVM and
+        ridge regression flip them.
     scoring : str or callable, default=None
         What ``leaderboard_`` and ``best_score_`` report, and what ``combine="best"`` maximises:
         accuracy if None; "balanced_accuracy" or any other scikit-learn scorer. Probabilities are
@@ -169,9 +170,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Weights of the classes in the calibration and in the weights of an ensemble: its
         probabilities are then those of classes of these sizes.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, done twice up to 300 objects; or splits as in scikit-learn.
-        Where most objects are in classes of fewer objects than folds there are fewer folds, and
-        more repetitions. With members at landmarks as many of the folds are used as hold out 3,000
+        Number of stratified folds, drawn twice up to 300 objects; or splits as in scikit-learn. If
+        most objects are in classes of fewer objects than folds, there are fewer folds and more
+        repetitions. With members at landmarks only as many folds are used as hold out 3,000
         objects.
     time_budget : float, default=None
         Approximate seconds for the searches. Members that would take too long are left out, with a
@@ -203,8 +204,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         Maps of their scores to probabilities: a temperature, a scale and a bias for each class.
         None with ``combine="best"``, which has ``temperature_``.
     oof_proba_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of each training object by models, calibration and weights that have not seen
-        it; NaN for objects that no split holds out.
+        Held-out probabilities of the training objects: models, calibration and weights are fitted
+        without them. NaN for objects that no split holds out.
     best_family_ : str
         The chosen family; of an ensemble the member with the largest weight.
     best_estimator_ : estimator
@@ -212,8 +213,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     best_params_ : dict
         Its chosen parameters.
     best_score_ : float
-        Mean score over the folds of what predicts: of the ensemble (weights and calibration from
-        the other folds), or of the chosen family. Chosen among many, it is somewhat optimistic.
+        Mean score over the folds of the ensemble (weights and calibration from the other folds), or
+        of the chosen family. It is slightly optimistic, because candidates are chosen on the same
+        folds.
     candidates_ : dict of str to estimator
         The best of each family, not fitted.
     temperature_ : float
@@ -342,7 +344,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_options()
-        if self._by_name() and (is_dask_collection(X) or (y is None and not hasattr(X, "shape"))):
+        if self._by_name() and comes_in_parts(X, y):
             data = self._check_batches(X, y, sample_weight, groups)
         else:
             refuse_dask(self, X, y)
@@ -546,7 +548,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         """Fit the members and what explains their decisions."""
         estimators = {name: candidates[name].estimator for name in self.weights_}
         self._explanation = fit_explanation(estimators, self.weights_, data)
-        fitted = data.fit({name: clone(model) for name, model in estimators.items()})
+        fitted = data.fit(estimators)
         if self._by_name():
             fitted = {name: make_pipeline(self._encoder, model) for name, model in fitted.items()}
         self.members_, self.best_estimator_ = fitted, fitted[self.best_family_]
@@ -606,7 +608,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         best = candidates[self.best_family_]
         self.temperature_ = best.temperature
         # For the user's input instead of what the searches were given.
-        models = {name: data.estimator(clone(b.estimator)) for name, b in candidates.items()}
+        models = {name: data.estimator(b.estimator) for name, b in candidates.items()}
         if self._by_name():
             models = {name: make_pipeline(TableEncoder(), m) for name, m in models.items()}
         self.candidates_ = models

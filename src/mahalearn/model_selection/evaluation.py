@@ -28,7 +28,6 @@ from ..classifiers.kernel_classifier import KernelClassifier
 from ..classifiers.members import same_landmarks
 from ..formulas.linalg import total_spread
 from ..formulas.spectrum import CORRECTIONS
-from ..kernels.measure import MeasureKernel
 from ..kernels.protocol import (
     POLYNOMIAL,
     WITH_GAMMA,
@@ -55,9 +54,9 @@ class SearchData(NamedTuple):
     """Training objects, their labels, class indices and splits.
 
     pairs: values of all pairs under the measures that are computed already, by key; fit_params:
-    further arguments of fit; landmarks: a first look at the objects and the landmarks chosen, where
-    candidates have landmarks; sample_rows: see LandmarkFolds; before: the steps before the
-    classifier in a pipeline.
+    further arguments of fit; score_params: those of the scorer; landmarks: a first look at the
+    objects and the landmarks chosen, where candidates have landmarks; sample_rows: see
+    LandmarkFolds; before: the steps before the classifier in a pipeline.
     """
 
     X: Any
@@ -66,10 +65,15 @@ class SearchData(NamedTuple):
     splits: list
     classes: np.ndarray
     fit_params: dict
+    score_params: dict
     pairs: dict
     landmarks: Any = None
     sample_rows: int | None = None
     before: Any = None
+
+    def score_arguments(self):
+        """Arguments of the scorer for each split."""
+        return [fit_arguments(self.score_params, test, len(self.y)) for _, test in self.splits]
 
     def last_step(self):
         """The same as the last step of a pipeline takes them, the others fitted on all objects."""
@@ -137,7 +141,7 @@ def shallow_params(estimator):
 
 def with_params(estimator, params):
     """A new estimator with these parameters; what it holds (a kernel matrix) is not copied."""
-    if isinstance(estimator, Pipeline) or any("__" in name for name in params):
+    if steps_of(estimator).prefix or any("__" in name for name in params):
         return clone(estimator).set_params(**params)
     defaults = shallow_params(estimator)
     for name in params:
@@ -203,11 +207,8 @@ def _resolved(classifier, objects):
         return [change]
     if is_named(kernel) or is_precomputed(kernel):
         return [{}]
-    measure = as_kernel(kernel)
-    if not isinstance(measure, MeasureKernel):
-        return [{}]
-    measures = measure.alternatives(objects().X)
-    return [{"kernel": each} for each in measures] if len(measures) > 1 else [{}]
+    kernels = as_kernel(kernel).alternatives(objects().X)
+    return [{"kernel": each} for each in kernels] if len(kernels) > 1 else [{}]
 
 
 def frozen(value):
@@ -246,9 +247,12 @@ def score_candidates(trials, objects, n_jobs):
     """The Scored of every trial, as they come."""
     # With further arguments of fit kernel classifiers are fitted, or refuse them.
     by_kernel = [t for t in trials if on_kernel(t.estimator) and not objects.fit_params]
-    positions = {t.position for t in by_kernel}
-    yield from _score_by_kernel(by_kernel, objects, n_jobs)
-    yield from _score_by_fold([t for t in trials if t.position not in positions], objects, n_jobs)
+    params = {t.position: t.params for t in by_kernel}
+    for one in _score_by_kernel(by_kernel, objects, n_jobs):
+        # Values that another process returns are copies of those that were passed.
+        passed = {n: v for n, v in params[one.position].items() if not isinstance(v, Multiple)}
+        yield one._replace(params={**one.params, **passed})
+    yield from _score_by_fold([t for t in trials if t.position not in params], objects, n_jobs)
 
 
 def _together(score, trials):
@@ -361,16 +365,21 @@ def _kernel_list(trials, objects):
     """
     settings: dict = {}
     broken = []
-    for trial in trials:
+    for group in grouped(trials, lambda t: _kernel_parameters(t.estimator)):
         try:
-            key, pairs, fitted = _kernel_of(trial.estimator, objects)
+            key, pairs, fitted = _kernel_of(group[0].estimator, objects)
         except MemoryError:
             raise
         except Exception as error:
-            broken.append(trial.scored(error, 0.0))
+            broken += [trial.scored(error, 0.0) for trial in group]
             continue
-        settings.setdefault(key, Setting(key, pairs, fitted, [])).trials.append(trial)
+        settings.setdefault(key, Setting(key, pairs, fitted, [])).trials.extend(group)
     return list(settings.values()), broken
+
+
+def _kernel_parameters(estimator):
+    """Key of candidates with the same parameters of a kernel and its spectrum."""
+    return frozen([getattr(estimator, name) for name in (*_OF_KERNEL, "spectrum")])
 
 
 def _kernel_of(estimator, objects):
@@ -395,8 +404,7 @@ def _kernel_of(estimator, objects):
         return (name, used, standardize, spectrum), pairs, fitted
     key = frozen(kernel), spectrum
     measure = as_kernel(kernel)
-    at_landmarks = estimator.landmarks is not None
-    if at_landmarks or not isinstance(measure, MeasureKernel) or not measure.measure_is_stateless:
+    if estimator.landmarks is not None or not measure.measure_is_stateless:
         return key, None, None
     pairs, n = measure.pair_key, len(objects.y)
     if pairs not in objects.pairs:

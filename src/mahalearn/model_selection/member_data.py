@@ -13,9 +13,8 @@ from .._validation import check_memory, take
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
 from ..classifiers.members import fit_members
 from ..formulas.linalg import total_spread
-from ..kernels.measure import MeasureKernel
 from ..kernels.precomputed import PrecomputedKernel
-from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram, is_stateless
+from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram
 from ..training.exact import TrainingKernel
 from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
 from . import grid
@@ -64,7 +63,7 @@ class MemberData:
 
     def objects(self, splits):
         """The objects as `evaluation.score_candidates` takes them."""
-        objects = SearchData(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {})
+        objects = SearchData(self.X, self.y, self.codes, splits, np.unique(self.y), {}, {}, {})
         return objects._replace(sample_rows=FOLD_SAMPLE)
 
     def part(self, rows):
@@ -86,12 +85,13 @@ class MemberData:
         return [{}]
 
     def estimator(self, estimator):
-        """An estimator as the user's input needs it."""
-        return estimator
+        """A new estimator as the user's input needs it."""
+        return clone(estimator)
 
     def fit(self, estimators):
-        """The members fitted on all objects."""
-        return fit_members(estimators, self.X, self.y, weights=self.weights)
+        """New members fitted on all objects."""
+        members = {name: self.estimator(estimator) for name, estimator in estimators.items()}
+        return fit_members(members, self.X, self.y, weights=self.weights)
 
 
 class VectorData(MemberData):
@@ -144,12 +144,11 @@ class BatchData(VectorData):
         return part
 
     def fit(self, estimators):
-        """The members fitted on all rows, those that need rows in memory on the sample."""
-        in_memory = {name: e for name, e in estimators.items() if e.needs_rows}
-        others = {name: e for name, e in estimators.items() if not e.needs_rows}
-        fit_members(in_memory, self.X, self.y)
-        fit_members(others, self.batches, None)
-        return estimators
+        """New members fitted on all rows, those that need rows in memory on the sample."""
+        members = {name: self.estimator(estimator) for name, estimator in estimators.items()}
+        fit_members({n: m for n, m in members.items() if m.needs_rows}, self.X, self.y)
+        fit_members({n: m for n, m in members.items() if not m.needs_rows}, self.batches, None)
+        return members
 
 
 class EncodedBatches:
@@ -224,7 +223,8 @@ class ObjectData(MemberData):
         grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
         self.spread = total_spread(grams[0])
         self.X, self.kernels, self.learned = X, self.user_kernels, True
-        if all(_learns_nothing(kernel) for kernel in self.user_kernels):
+        measures = map(as_kernel, self.user_kernels)
+        if all(measure.measure_is_stateless or measure.stateless for measure in measures):
             self.X, self.learned = np.arange(n), False
             self.kernels = [PrecomputedKernel(K) for K in grams]
             self.fitted = [(kernel, K) for (kernel, _), K in zip(self.fitted, grams, strict=True)]
@@ -234,17 +234,14 @@ class ObjectData(MemberData):
         return _suited(self.kernels, self.user_kernels, bounded, kernel)
 
     def _index(self, estimator):
-        if len(self.kernels) == 1:
-            return 0
-        identities = [_identity(kernel) for kernel in self.kernels]
-        return identities.index(_identity(estimator.kernel))
+        return [kernel is estimator.kernel for kernel in self.kernels].index(True)
 
     def estimator(self, estimator):
-        """An estimator as the user's input needs it."""
+        """A new estimator as the user's input needs it."""
         return clone(estimator).set_params(kernel=self.user_kernels[self._index(estimator)])
 
     def fit(self, estimators):
-        """The members fitted on all objects; measures are not computed again."""
+        """New members fitted on all objects; measures are not computed again."""
         users = {name: self.estimator(estimator) for name, estimator in estimators.items()}
         computed = {}
         if not self.learned:
@@ -282,38 +279,31 @@ class ManyObjects(MemberData):
 
 def _forms(kernel, X):
     """The kernels that a measure stands for: one for each of a group, in several forms."""
-    measure = as_kernel(kernel)
-    forms = measure.alternatives(X, forms=True) if isinstance(measure, MeasureKernel) else []
+    forms = as_kernel(kernel).alternatives(X, forms=True)
     return forms if len(forms) > 1 else [kernel]
 
 
 def _with_scale(kernel, X, pairs):
     """A kernel with the scale of some objects as a number: to find it takes all their pairs."""
     measure = as_kernel(kernel)
-    unknown = isinstance(getattr(measure, "scale", None), str)
-    if not isinstance(measure, MeasureKernel) or not (unknown and measure.measure_is_stateless):
+    if measure.stateless or not measure.measure_is_stateless:
         return kernel
     scale = _fit(clone(measure), X, None, pairs)[0].scale_
     return clone(measure).set_params(scale=scale)
 
 
-def _view(kernel):
-    """The view of a measure; None for the first one."""
-    return getattr(getattr(kernel, "measure", None), "view", None)
-
-
 def _views(kernels):
     """Names of the further views, where there is a first one."""
-    views = dict.fromkeys(map(_view, kernels))
+    views = dict.fromkeys(as_kernel(kernel).view for kernel in kernels)
     return tuple(view for view in views if view and None in views)
 
 
 def _suited(kernels, user_kernels, bounded, view):
     """Parameters of the kernels of a view whose forms suit; of all of them, where none does."""
-    pairs = list(zip(kernels, user_kernels, strict=True))
-    pairs = [(kernel, user) for kernel, user in pairs if _view(user) == view] or pairs
-    suited = [k for k, user in pairs if (getattr(user, "kind", None) == "rbf") == bounded]
-    return [{"kernel": kernel} for kernel in suited or [k for k, _ in pairs]]
+    pairs = list(zip(kernels, map(as_kernel, user_kernels), strict=True))
+    pairs = [(kernel, user) for kernel, user in pairs if user.view == view] or pairs
+    suited = [kernel for kernel, user in pairs if (user.kind == "rbf") == bounded]
+    return [{"kernel": kernel} for kernel in suited or [kernel for kernel, _ in pairs]]
 
 
 def measure_seconds(kernels, X):
@@ -323,8 +313,7 @@ def measure_seconds(kernels, X):
     """
     rows, seconds = np.random.default_rng(0).permutation(len(X)), {}
     for kernel in map(as_kernel, kernels):
-        by_pairs = isinstance(kernel, MeasureKernel) and kernel.times_pairs
-        if not by_pairs or kernel.pair_key in seconds:
+        if not kernel.times_pairs or kernel.pair_key in seconds:
             continue
         kernel.pair_values(*[take(X, rows[:2])] * 2)
         for count in TIMED_OBJECTS:
@@ -362,7 +351,7 @@ def _announce(kernels, X, what, n_pairs, n_chosen=0):
 def _fit(kernel, X, y, pairs):
     """The fitted kernel and its matrix; a measure is computed once for all kernels of it."""
     measure = as_kernel(kernel)
-    if not isinstance(measure, MeasureKernel) or not measure.measure_is_stateless:
+    if not measure.measure_is_stateless:
         return fit_kernel_and_gram(kernel, X, y)
     if measure.pair_key not in pairs:
         pairs[measure.pair_key] = measure.pair_values(X, X)
@@ -373,18 +362,3 @@ def _gram(X, codes, kernel, gram):
     training = TrainingKernel(X, codes, kernel, gram)
     place = np.argsort(training.order)
     return training.gram()[np.ix_(place, place)]
-
-
-def _learns_nothing(kernel):
-    kernel = as_kernel(kernel)
-    return getattr(kernel, "measure_is_stateless", None) or is_stateless(kernel)
-
-
-def _identity(kernel):
-    """Key of a kernel; a search resolves the scale of a measure to a number."""
-    if isinstance(kernel, PrecomputedKernel):
-        return id(kernel.K)
-    kernel = as_kernel(kernel)
-    if isinstance(kernel, MeasureKernel):
-        return kernel.pair_key, kernel.kind_, kernel.gamma
-    return repr(kernel) if hasattr(kernel, "get_params") else id(kernel)

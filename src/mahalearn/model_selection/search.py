@@ -25,13 +25,13 @@ from .._base import ScoreClassifierMixin, class_scores
 from .._progress import with_bar
 from .._typing import CV, ArrayLike, Objects, Scoring
 from .._validation import (
-    check_choice,
     check_classes,
     check_labels,
     check_objects,
-    is_dask_collection,
+    comes_in_parts,
     is_real,
     is_whole,
+    is_word,
     refuse_dask,
     refuse_dask_labels,
     refuse_objects,
@@ -40,6 +40,7 @@ from .._validation import (
 from ..formulas.calibration import fit_temperature
 from ..formulas.offsets import settled, settling_step
 from ..kernels.protocol import is_precomputed, takes_sparse, takes_vectors
+from ..training.landmark import FLOATS
 from .evaluation import (
     SearchData,
     Trial,
@@ -52,7 +53,14 @@ from .evaluation import (
     with_params,
 )
 from .grid import default_candidates, second_stage
-from .splits import check_splits, fold_metrics, refuse_nan, splits_of
+from .splits import (
+    check_splits,
+    fold_metrics,
+    held_out_weights,
+    refuse_nan,
+    splits_of,
+    takes_weights,
+)
 
 # Mean scores that differ by less are equal: the first candidate is taken.
 TIE = 1e-10
@@ -169,18 +177,17 @@ class BestEstimatorMixin(ClassifierMixin):
 class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     """Search over the parameters of a classifier, as ``GridSearchCV`` does it, but faster.
 
-    All candidates of one kernel share its matrix, and all values of the parameter along which a
-    classifier has a path (`reg`, `C`, `n_neighbors`) share factorisations, so that the scores of
-    ``GridSearchCV`` cost a fraction of its time. Probabilities are calibrated on the held-out
-    scores.
+    All candidates with the same kernel share its matrix, and all values of `reg` (or `n_neighbors`)
+    share factorisations. So the scores of ``GridSearchCV`` are computed in a fraction of its time.
+    Probabilities are calibrated on the held-out scores.
 
     Read more in the :doc:`user guide </model_selection>`.
 
     Parameters
     ----------
     estimator : classifier
-        A classifier of this library, or a pipeline that ends in one. Others are taken and fitted
-        again for each candidate, as ``GridSearchCV`` does it.
+        A classifier of this library, or a pipeline that ends in one. Any other classifier is
+        refitted for each candidate, as in ``GridSearchCV``.
     param_grid : dict or list of dict, default=None
         Parameters and the values to try, as in scikit-learn; for a pipeline their names begin with
         the step's, ``step__name``. Kernels may be listed; "elastic" stands for the Euclidean
@@ -301,11 +308,14 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         routing : MetadataRouter
             The router.
         """
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
-        to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=type(self).__name__)
-        router.add(estimator=self.estimator, method_mapping=to_fit)
-        return router.add(splitter=check_cv(self.cv, classifier=True), method_mapping=to_split)
+        for callee, part in {
+            "fit": {"estimator": self.estimator},
+            "split": {"splitter": check_cv(self.cv, classifier=True)},
+            "score": {"scorer": self.scorer_},
+        }.items():
+            router.add(method_mapping=MethodMapping().add(caller="fit", callee=callee), **part)
+        return router
 
     @property
     def scorer_(self) -> Callable[..., float]:
@@ -335,8 +345,8 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             Groups for the splitter `cv`.
         **fit_params : dict
             Arguments of the estimator's fit, such as `sample_weight` where it takes some. Values
-            for each object are divided among the folds; the scores of the folds count all objects
-            alike.
+            for each object are divided among the folds. As in ``GridSearchCV``, `sample_weight`
+            also counts in the scores of the folds, if the scorer takes it.
 
         Returns
         -------
@@ -344,18 +354,19 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         self._check_options()
-        groups, fit_params = self._routed(groups, fit_params)
+        groups, *params = self._routed(groups, fit_params)
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         if self._in_parts(X, y):
             stages = self._stages(np.inf)
-            objects = self._look_at_parts(X, y, groups, fit_params, stages[0])
+            objects = self._look_at_parts(X, y, groups, params, stages[0])
         else:
-            objects = self._check_data(X, y, groups, fit_params)
+            objects = self._check_data(X, y, groups, params)
             stages = self._stages(min(len(train) for train, _ in objects.splits))
         best = self._search(stages, objects)
         codes = np.concatenate([objects.codes[test] for _, test in objects.splits])
-        self.temperature_ = fit_temperature(best.scores, codes)
+        weights = held_out_weights(objects.score_arguments())
+        self.temperature_ = fit_temperature(best.scores, codes, weights)
         self.oof_scores_ = settled(best.scores, settling_step(best.scores, best.rounding))
         if self.refit:
             self._refit(X, y, objects, best)
@@ -372,9 +383,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
                 "estimator must be a classifier such as KernelQuadraticDiscriminant(); got "
                 f"{self.estimator!r}."
             )
-        if isinstance(self.error_score, str):
-            check_choice(self.error_score, "error_score", ("raise",))
-        elif not is_real(self.error_score):
+        if not is_word(self.error_score, "raise") and not is_real(self.error_score):
             raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
         if not isinstance(self.refit, (bool, np.bool_)) and not callable(self.refit):
             raise ValueError(
@@ -386,12 +395,17 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.multimetric_ = False
 
     def _routed(self, groups, fit_params):
-        """Groups and arguments of the estimator's fit, with metadata routing as it says."""
-        if not get_config()["enable_metadata_routing"]:
-            return groups, fit_params
-        metadata = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
-        routed = process_routing(self, "fit", **metadata)
-        return routed.splitter.split.get("groups"), dict(routed.estimator.fit)
+        """Groups, arguments of the estimator's fit and of the scorer; with metadata routing as it
+        says.
+        """
+        if get_config()["enable_metadata_routing"]:
+            metadata = dict(fit_params) if groups is None else {**fit_params, "groups": groups}
+            routed = process_routing(self, "fit", **metadata)
+            groups = routed.splitter.split.get("groups")
+            return groups, dict(routed.estimator.fit), dict(routed.scorer.score)
+        weights = fit_params.get("sample_weight")
+        weighted = weights is not None and takes_weights(self.scoring)
+        return groups, fit_params, {"sample_weight": weights} if weighted else {}
 
     def _stages(self, n_train):
         """Lists of candidates; of a function, those that follow from the best so far."""
@@ -420,13 +434,16 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         return listed or [getattr(self.estimator, name, None)]
 
     def _in_parts(self, X, y):
-        """True if X is a dask collection or batches, and the candidates have landmarks."""
-        at_landmarks = any(landmarks is not None for landmarks in self._listed("landmarks"))
-        return at_landmarks and (is_dask_collection(X) or not hasattr(y, "__len__"))
+        """True for what candidates at landmarks take beside rows in memory."""
+        return self._at_landmarks() and comes_in_parts(X, y)
 
-    def _check_data(self, X, y, groups, fit_params):
+    def _at_landmarks(self):
+        """True where some of the candidates have landmarks."""
+        return any(landmarks is not None for landmarks in self._listed("landmarks"))
+
+    def _check_data(self, X, y, groups, params):
         """SearchData of objects in memory."""
-        if any(landmarks is not None for landmarks in self._listed("landmarks")):
+        if self._at_landmarks():
             refuse_dask_labels(y)
         before, classifier, _ = steps_of(self.estimator)
         refuse_dask(classifier, X, y)
@@ -437,23 +454,20 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
                 "A list of kernels cannot hold 'precomputed'; use PrecomputedKernel(K) objects."
             )
         if kernels and all(takes_vectors(kernel) for kernel in kernels):
-            # At landmarks rows stay in the precision that they come in.
             refuse_objects(X)
+            # At landmarks rows stay in the precision that they come in.
             exact = any(landmarks is None for landmarks in self._listed("landmarks"))
-            dtype, sparse = (
-                np.float64 if exact else [np.float64, np.float32],
-                map(takes_sparse, kernels),
-            )
-            X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=all(sparse))
+            dtype, sparse = np.float64 if exact else FLOATS, all(map(takes_sparse, kernels))
+            X, y = validate_rows(self, X, y, dtype=dtype, accept_sparse=sparse)
         else:
             X = check_objects(X, self, reset=True) if kernels else indexable(X)[0]
             y = check_labels(self, X, y)
         self.classes_, codes = check_classes(y)
         splits = check_splits(splits_of(self.cv, X, y, groups), y)
         self.n_splits_ = len(splits)
-        return SearchData(X, y, codes, splits, self.classes_, fit_params, {}, before=before)
+        return SearchData(X, y, codes, splits, self.classes_, *params, {}, before=before)
 
-    def _look_at_parts(self, X, y, groups, fit_params, candidates):
+    def _look_at_parts(self, X, y, groups, params, candidates):
         """SearchData of batches or a dask collection: random folds, scores of a sample."""
         if groups is not None or not is_whole(self.cv):
             raise ValueError(
@@ -472,7 +486,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         splits = data.splits()
         self.n_splits_ = len(splits)
         codes = np.searchsorted(self.classes_, data.y)
-        return SearchData(data.X, data.y, codes, splits, self.classes_, fit_params, {}, data)
+        return SearchData(data.X, data.y, codes, splits, self.classes_, *params, {}, data)
 
     # --- the choice -------------------------------------------------------------------------------
 
@@ -496,12 +510,22 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         self.cv_results_ = results_table(scored, self.n_splits_)
         self.best_index_ = index
         if callable(self.refit):
-            self.best_index_ = int(self.refit(self.cv_results_))
+            self.best_index_ = self._refit_index(len(scored))
         best = scored[self.best_index_]
         if best.error is not None:
             raise best.error
         self.best_score_, self.best_params_ = float(best.metrics.mean()), best.params
         return best
+
+    def _refit_index(self, n_candidates):
+        """The index of the best candidate, as the function `refit` returns it."""
+        index = self.refit(self.cv_results_)
+        if not is_whole(index) or not 0 <= index < n_candidates:
+            raise IndexError(
+                f"refit must return the index of one of the {n_candidates} candidates, a whole "
+                f"number from 0 to {n_candidates - 1}; got {index!r}."
+            )
+        return int(index)
 
     def _score(self, candidates, objects):
         """The Scored of candidates (index, params); only those that may be best keep scores."""
@@ -510,19 +534,19 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             trials = resolve_spreads(trials, objects)
         truth = np.concatenate([objects.y[test] for _, test in objects.splits])
         starts = np.cumsum([0] + [len(test) for _, test in objects.splits])
+        arguments = objects.score_arguments()
         arriving = score_candidates(trials, objects, self.n_jobs)
         if self.verbose:
             arriving = with_bar(arriving, len(trials), "candidates")
         scored, top = {}, -np.inf
         for one in arriving:
             if one.error is not None:
-                if isinstance(self.error_score, str):
+                if is_word(self.error_score, "raise"):
                     raise one.error
                 metrics = np.full(len(objects.splits), float(self.error_score))
             else:
-                metrics = fold_metrics(
-                    one.scores, truth, starts, self.classes_, self.scoring, one.rounding
-                )
+                table = one.scores, truth, starts, self.classes_
+                metrics = fold_metrics(*table, self.scoring, one.rounding, arguments)
                 refuse_nan(metrics, self.scoring)
                 top = max(top, metrics.mean())
                 if metrics.mean() < top - TIE and not callable(self.refit):

@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cache
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 
-from .._validation import is_whole
+from .._validation import is_real, is_whole
 from ..formulas.calibration import fit_temperature, fit_temperatures, log_softmax
 from ..formulas.offsets import TIE_RTOL, settled, settling_steps, winners
 
@@ -18,33 +19,35 @@ from ..formulas.offsets import TIE_RTOL, settled, settling_steps, winners
 TIE_ERRORS = 0.5
 
 
-def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0):
+def fold_metrics(scores, truth, starts, classes, scoring=None, rounding=0.0, arguments=None):
     """The metric of each fold: scores (m, c) and labels of all folds, fold f from starts[f] on.
 
     rounding (m,): what it may leave in the scores. Where a scorer asks for probabilities, they are
     calibrated as those of the fitted search are: by one temperature, from the held-out scores of
-    all folds.
+    all folds. arguments: further ones of the scorer, a dict for each fold.
     """
     rounding = np.broadcast_to(rounding, len(scores))[None]
-    return tables_metrics(scores[None], truth, starts, classes, scoring, rounding)[0]
+    return tables_metrics(scores[None], truth, starts, classes, scoring, rounding, arguments)[0]
 
 
-def tables_metrics(scores, truth, starts, classes, scoring, rounding):
+def tables_metrics(scores, truth, starts, classes, scoring, rounding, arguments=None):
     """`fold_metrics` (r, f) of several tables: scores (r, m, c), rounding (r, m)."""
     folds, codes = [slice(a, b) for a, b in pairwise(starts)], np.searchsorted(classes, truth)
-    if scoring in (None, "accuracy", "balanced_accuracy"):
+    plain = not arguments or not any(arguments)
+    if plain and scoring in (None, "accuracy", "balanced_accuracy"):
         predicted = winners(scores, rounding)
         if scoring == "balanced_accuracy":
             return np.array([[_balanced(codes[f], one[f]) for f in folds] for one in predicted])
         return _fold_means((predicted == codes).astype(float), starts)
     steps = settling_steps(np.moveaxis(scores, 0, -1), np.median(rounding, axis=1))
     scores = settled(scores, steps.T[:, None])
-    if scoring == "neg_log_loss":
+    if plain and scoring == "neg_log_loss":
         T = fit_temperatures(scores, codes)[:, None, None]
         log_p = log_softmax(scores / T)[:, np.arange(len(codes)), codes]
         log_p = np.maximum(log_p, np.log(np.finfo(float).eps))  # as scikit-learn's
         return _fold_means(log_p, starts)
-    return np.array([_scorer_metrics(table, truth, folds, classes, scoring) for table in scores])
+    options = truth, folds, classes, scoring, [{}] * len(folds) if plain else arguments
+    return np.array([_scorer_metrics(table, *options) for table in scores])
 
 
 def _fold_means(values, starts):
@@ -52,17 +55,35 @@ def _fold_means(values, starts):
     return np.add.reduceat(values, starts[:-1], axis=1) / np.diff(starts)
 
 
-def _scorer_metrics(scores, truth, folds, classes, scoring):
-    """A scorer's values (f,) of the folds of one table."""
-    temperature = cache(lambda: fit_temperature(scores, np.searchsorted(classes, truth)))
-    return [score_table(scoring, classes, scores[fold], truth[fold], temperature) for fold in folds]
+def _scorer_metrics(scores, truth, folds, classes, scoring, arguments):
+    """A scorer's values (f,) of the folds of one table, all of them numbers."""
+    scorer = scoring if callable(scoring) else get_scorer(scoring or "accuracy")
+    codes, weights = np.searchsorted(classes, truth), held_out_weights(arguments)
+    temperature = cache(lambda: fit_temperature(scores, codes, weights))
+    values = [
+        scorer(
+            FoldScores(classes, scores[fold], temperature),
+            np.arange(fold.stop - fold.start)[:, None],
+            truth[fold],
+            **of_fold,
+        )
+        for fold, of_fold in zip(folds, arguments, strict=True)
+    ]
+    if not all(map(is_real, values)):
+        raise ValueError(f"scoring={scoring!r} must give a number for each fold; got {values!r}.")
+    return values
 
 
-def score_table(scoring, classes, scores, truth, temperature=lambda: 1.0):
-    """A scorer's value for a table of scores (m, c); temperature() is asked for probabilities."""
-    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    fold = FoldScores(classes, scores, temperature)
-    return scorer(fold, np.arange(len(scores))[:, None], truth)
+def takes_weights(scoring):
+    """True for a scorer that takes sample_weight; accuracy does, in place of None."""
+    scorer = scoring if callable(scoring) else get_scorer(scoring or "accuracy")
+    return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
+
+
+def held_out_weights(arguments):
+    """Weights (m,) of the held-out objects from the scorer's arguments for each fold, or None."""
+    parts = [of_fold.get("sample_weight") for of_fold in arguments]
+    return np.concatenate(parts) if all(np.ndim(part) == 1 for part in parts) else None
 
 
 class FoldScores(ClassifierMixin, BaseEstimator):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._validation import check_count, check_share, take
-from ..formulas.conformal import cross_p_values, cross_rank_p_values
+from ..formulas.conformal import class_p_values, rank_p_values, without_noise
 
 
 class CrossFold(NamedTuple):
@@ -38,11 +38,18 @@ class FoldValues(NamedTuple):
 
 def evaluate_folds(folds, distances):
     """Cross-conformal values from each fold's `distances` (m, c) of the queries."""
-    classwise = [(fold.scores, fold.codes, new) for fold, new in zip(folds, distances, strict=True)]
-    nearest = [(scores.min(axis=1), new.min(axis=1)) for scores, _, new in classwise]
-    p = cross_p_values(classwise)
-    none = p[:, 0] if p.shape[1] == 1 else cross_rank_p_values(nearest)
-    return FoldValues(sum(distances) / len(folds), p, none, nearest)
+    ranked = [
+        (without_noise(calibration), codes, without_noise(new))
+        for calibration, codes, new in ranked_folds(folds, distances)
+    ]
+    nearest = [(scores.min(axis=1), new.min(axis=1)) for scores, _, new in ranked]
+    d2 = sum(distances) / len(folds)
+    return FoldValues(d2, class_p_values(ranked), rank_p_values(nearest), nearest)
+
+
+def ranked_folds(folds, scores):
+    """Folds as `class_p_values` takes them, from each fold's scores (m, c) of the queries."""
+    return [(fold.scores, fold.codes, new) for fold, new in zip(folds, scores, strict=True)]
 
 
 class CrossConformal(NamedTuple):

@@ -17,6 +17,7 @@ from ..formulas.conformal import (
     rank_p_values,
     reference_class,
     reference_map,
+    without_noise,
 )
 from ..formulas.linalg import center_gram, centering, is_psd, row_sq_norms
 from ..kernels.protocol import (
@@ -70,8 +71,12 @@ class FullConformal(NamedTuple):
             raise ValueError(
                 "The squared distances overflow: scale the kernel, or give a larger reg."
             )
-        none = p[:, 0] if p.shape[1] == 1 else rank_p_values(self.nearest, d2.min(axis=1))
-        return d2, p, none
+        if p.shape[1] == 1:
+            return d2, p, p[:, 0]
+        # As the class's p-values take ties, in the units of d².
+        noise = max(model.tie * (len(model.c) + 1) for model in self.models)
+        nearest = [without_noise(least, noise) for least in (self.nearest, d2.min(axis=1))]
+        return d2, p, rank_p_values([nearest])
 
     def margin_p_values(self, X):
         """p-values by margin (m, c), for two classes and more in the kernel's own space."""

@@ -38,11 +38,11 @@ from .._validation import (
     refuse_tensors,
 )
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
-from ..formulas.conformal import cross_p_values, least_other, prediction_sets
+from ..formulas.conformal import class_p_values, least_other, prediction_sets
 from ..kernels.protocol import is_precomputed, kernel_settings, takes_sparse, takes_vectors
 from ..model_selection.search import KernelSearchCV
 from ..training.exact import fit_training
-from ._folds import class_folds, fit_folds, warn_small_classes
+from ._folds import class_folds, fit_folds, ranked_folds, warn_small_classes
 from ._full import (
     fit_full,
     learned_parameters,
@@ -359,9 +359,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if self._score == "distance":
                 return self._full.evaluate(X)[1]
             return self._full.margin_p_values(X)
-        new = self._cross.query_scores(X, self._strangeness)
-        folds = [(f.scores, f.codes, scores) for f, scores in zip(self._cross.folds, new)]
-        return cross_p_values(folds, conditional=self.class_conditional)
+        scores = self._cross.query_scores(X, self._strangeness)
+        folds = ranked_folds(self._cross.folds, scores)
+        return class_p_values(folds, conditional=self.class_conditional)
 
     def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
         """Classes that each row of X may belong to.

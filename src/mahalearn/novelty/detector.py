@@ -58,7 +58,14 @@ from ._full import (
     why_refitted,
 )
 from ._p_values import PValueMixin
-from .drift import Alternative, DriftTest, batch_codes, check_alternative, pool_p_value
+from .drift import (
+    Alternative,
+    DriftTest,
+    batch_codes,
+    check_alternative,
+    compare_by_class,
+    pool_p_value,
+)
 
 VARIANTS = ("RC+", "RC-", "IC+", "IC-", "FK+", "FK-", "other-classes")
 REG_ON = ("relative", "covariance", "kernel")
@@ -72,12 +79,12 @@ OTHER_REG = 0.1
 class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     """Novelty detection by kernel Mahalanobis distances, with conformal p-values.
 
-    For each class a p-value says how typical an object is of it: p_j ≤ a has at most the
-    probability a for a new object of class j, whatever the distribution, if it is drawn as the
-    training objects of the class were. That is exact where no parameter is taken from the training
-    objects, and nearly so where gamma and reg are scaled by them, as by default. No contamination
-    rate is guessed, and no outliers are needed for fitting. ``method_`` names the method of the
-    p-values and ``guarantee_`` states what holds.
+    For each class a p-value says how typical an object is of it. A new object of class j has p_j ≤
+    a with probability at most a, for any distribution, if it is drawn as the training objects of
+    the class were. This is exact if no parameter is learned from the training objects, and
+    approximate if gamma and reg are scaled by them, as by default. No contamination rate and no
+    outliers are needed. ``method_`` names the method of the p-values and ``guarantee_`` states what
+    holds.
 
     Read more in the :doc:`user guide </novelty>`.
 
@@ -100,8 +107,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         is rejected.
     reg : float, array-like of shape (n_classes,) or "auto", default="auto"
         Regularisation (see `reg_on`). ``"auto"`` is 1e-3 for full-conformal RC+, 1e-4 for
-        "other-classes" and 0.1 for the other cross-conformal distances, whose folds agree only if
-        they are regularised well.
+        "other-classes" and 0.1 for the other cross-conformal distances, which need more.
     reg_on : {"relative", "covariance", "kernel"}, default="relative"
         Unit of `reg`. Full-conformal models use the α of a class with one more object,
         (n_j + 1)σ².
@@ -124,16 +130,15 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     standardize : {"auto", True, False}, default="auto"
         Centre the columns and divide them by their standard deviations first, as in
         :class:`KernelQuadraticDiscriminant`. "auto": where these differ by more than a factor of
-        ten, and rows are not normalised. The p-values are then cross-conformal. A scaler that was
-        fitted on the training objects before is not seen here: with many columns its p-values are
-        too small.
+        ten, and rows are not normalised. The p-values are then cross-conformal. Do not scale the
+        columns with all training objects beforehand: with many columns p-values are then too small.
     normalize : bool, default=False
         Divide each row by its length, as suits embeddings. It learns nothing from the training
         objects.
     n_references : int, default=None
-        About how many training objects ``variant="other-classes"`` compares an object with: a
-        share of each class is drawn, two objects at least. None: all of them. Fewer save time and
-        memory; the p-values stay exact, since the draw does not look at the objects.
+        Approximate number of training objects with which ``variant="other-classes"`` compares an
+        object, drawn at random from each class (at least two of each). None: all. Fewer save time
+        and memory; the p-values stay exact, because the draw does not depend on the data.
     cv : int, default=5
         Number of folds of cross-conformal p-values.
     random_state : int, RandomState instance or None, default=0
@@ -142,8 +147,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
     Attributes
     ----------
     class_labels_ : ndarray of shape (n_classes,)
-        Labels of the training classes; ``[1]`` where `fit` got none. (``classes_`` would be what
-        `predict` gives, which is 1 and −1.)
+        Labels of the training classes; ``[1]`` if `fit` got none. (`predict` returns 1 and −1, not
+        these labels.)
     method_ : {"full", "cross"}
         Method of the p-values.
     guarantee_ : str
@@ -529,17 +534,13 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         check_alternative(alternative)
         X = self._check_query(X_batch)
         codes = batch_codes(y_batch, X, self.class_labels_)
-        training, c = self._training, len(self.class_labels_)
-        n, m = len(training), len(X)
+        training, n, m = self._training, len(self._training), len(X)
         check_memory(3 * (n + m) ** 2, f"The kernel matrix of {n} training objects and the batch")
         K = self._pool_gram(X, batch_kernel)
-        reg = check_reg(self.reg_, c)
-        p, counts = np.full(c, np.nan), np.zeros(c, dtype=int)
-        for j, members in enumerate(training.slices):
-            rows = np.arange(m) if codes is None else np.flatnonzero(codes == j)
-            counts[j] = len(rows)
-            if not len(rows):
-                continue
+        reg = check_reg(self.reg_, len(self.class_labels_))
+
+        def class_p_value(j, rows):
+            members = training.slices[j]
             pool = np.r_[members.start : members.stop, n + rows]
             if self.variant == "other-classes":
                 marks = np.flatnonzero(np.isin(training.order, self.reference_indices_))
@@ -548,10 +549,10 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                 part = phi @ phi.T / phi.shape[1]
             else:
                 part = K[np.ix_(pool, pool)]
-            size = members.stop - members.start
-            p[j] = pool_p_value(part, size, reg[j], self.reg_on, alternative)
+            return pool_p_value(part, training.counts[j], reg[j], self.reg_on, alternative)
+
         pooled = pool_p_value(K, n, float(reg.mean()), self.reg_on, alternative)
-        return DriftTest(self.class_labels_, p, counts, pooled)
+        return compare_by_class(self.class_labels_, codes, m, class_p_value, pooled)
 
     def _pool_gram(self, X, batch_kernel):
         """Kernel matrix of the training objects, in class order, and the batch X."""

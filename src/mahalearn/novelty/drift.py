@@ -68,8 +68,25 @@ def batch_codes(y_batch, X, classes):
     return known_codes(y_batch, classes)
 
 
+def compare_by_class(labels, codes, n_objects, class_p_value, pooled):
+    """The DriftTest of a batch.
+
+    codes (n_objects,) classes of its objects, None to compare all of them with each class;
+    class_p_value(j, rows): p-value of these objects of the batch against class j.
+    """
+    p, counts = np.full(len(labels), np.nan), np.zeros(len(labels), int)
+    for j in range(len(labels)):
+        rows = np.arange(n_objects) if codes is None else np.flatnonzero(codes == j)
+        counts[j] = len(rows)
+        if len(rows):
+            p[j] = class_p_value(j, rows)
+    return DriftTest(labels, p, counts, pooled)
+
+
 def limit_p_value(limits, d2, alternative):
-    """Rank-sum p-value of a batch's distances against a histogram of limits."""
+    """Rank-sum p-value of a batch's distances against a histogram of limits, NaN without any."""
+    if not limits.n:
+        return np.nan
     ranks = rankdata(np.concatenate([limits.limits, rounded_up(d2)]))
     return rank_sum_p_value(ranks[: limits.n], ranks[limits.n :], alternative)
 

@@ -56,7 +56,14 @@ from ._stream import (
     prepared,
     share_of_rows,
 )
-from .drift import Alternative, DriftTest, batch_codes, check_alternative, limit_p_value
+from .drift import (
+    Alternative,
+    DriftTest,
+    batch_codes,
+    check_alternative,
+    compare_by_class,
+    limit_p_value,
+)
 
 COVARIANCES = ("auto", "class", "shared")
 CALIBRATIONS = ("auto", "loo", "reservoir", "split")
@@ -167,12 +174,12 @@ class Fitted(NamedTuple):
 
 
 class MahalanobisNovelty(PValueMixin, BaseEstimator):
-    """Detect outliers and unknown classes in tables and embeddings, with certified p-values.
+    """Detect outliers and unknown classes in tables and embeddings, with conformal p-values.
 
-    A row is compared with every known class by its Mahalanobis distance. ``p_none`` says how
-    unusual it would be for a row of the known classes to be as far from all of them; `predict`
-    flags rows with ``p_none`` ≤ `level`. No contamination rate is guessed and no outliers are
-    needed. ``guarantee_`` states the guarantee of the p-values.
+    A row is compared with every known class by its Mahalanobis distance. ``p_none`` is a p-value:
+    the share of regular rows that would be at least as far from all classes. `predict` flags rows
+    with ``p_none`` ≤ `level`. No contamination rate and no outliers are needed. ``guarantee_``
+    states the guarantee of the p-values.
 
     Read more in the :doc:`user guide </outliers>`.
 
@@ -203,13 +210,14 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     calibration : {"auto", "loo", "reservoir", "split"}, default="auto"
         Rows among which distances are ranked.
 
-        - "loo": all training rows, each bounded as if left out; a second pass.
+        - "loo": all training rows, with bounds on their leave-one-out distances; a second pass.
         - "reservoir": a random part of the training rows, in one pass.
         - "split": a random fifth, at most 10,000, that is not used for the distances.
         - "auto": "loo"; "reservoir" in `partial_fit`; "split" with `relative`.
     trim : float, default=0.0
-        Share of the training rows that may be contaminated: as many of each class, the farthest,
-        are left out, and there is no guarantee. The rows are read several times.
+        Share of the training rows that may be outliers. This share of each class, the farthest
+        rows, is left out of the estimates; there is then no guarantee. The rows are read several
+        times.
     random_state : int, RandomState instance or None, default=0
         Draws the rows that are set aside.
 
@@ -786,17 +794,16 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             )
         limits, classes = self.fitted_.limits, self.class_labels_
         nearest = self._nearest(X_batch)[0]
-        p, counts = np.full(len(classes), np.nan), np.zeros(len(classes), int)
         codes = batch_codes(y_batch, nearest, classes)
-        if codes is not None or limits.by_class is not None:
-            d2 = self._sq_distances(X_batch)
-            for j, reference in enumerate(self._class_limits()):
-                rows = slice(None) if codes is None else codes == j
-                counts[j] = len(d2[rows])
-                if counts[j] and reference.n:
-                    p[j] = limit_p_value(reference, d2[rows, j], alternative)
+        if codes is None and limits.by_class is None:
+            codes = np.full(len(nearest), -1)  # no class can be compared
+        d2 = self._sq_distances(X_batch)
+
+        def class_p_value(j, rows):
+            return limit_p_value(self._class_limits()[j], d2[rows, j], alternative)
+
         pooled = limit_p_value(limits.every, nearest, alternative)
-        return DriftTest(classes, p, counts, pooled)
+        return compare_by_class(classes, codes, len(nearest), class_p_value, pooled)
 
     def explain(self, X: Objects, n_classes: int = 3) -> list[dict[str, Any]]:
         """Explain where each row lies: the nearest classes, and the columns that are unusual.

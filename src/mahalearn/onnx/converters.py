@@ -2,43 +2,13 @@
 
 from sklearn.base import is_classifier
 
-from ..classifiers.boosted_trees import BoostedTrees
-from ..classifiers.dissimilarity_space import DissimilaritySpaceDiscriminant
-from ..classifiers.gaussian import GaussianClassifier
-from ..classifiers.kernel_fisher import KernelFisherDiscriminant
-from ..classifiers.kernel_neighbors import KernelKNeighborsClassifier
-from ..classifiers.kernel_pca import KernelPCAQuadraticDiscriminant
-from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer, KernelQuadraticDiscriminant
-from ..classifiers.kernel_ridge import KernelRidgeClassifier
-from ..classifiers.learned_metric import RecursiveFeatureMachine
-from ..classifiers.one_vs_rest_svm import OneVsRestSVC
-from ..classifiers.svm import MahalanobisSVC
-from ..kernels.landmarks import LandmarkMap
-from ..model_selection.ensemble import MahalanobisClassifierCV
-from ..model_selection.search import KernelSearchCV
-from ..novelty.mahalanobis import MahalanobisNovelty
-from ..table_encoder import TableEncoder
 from .graph import OPSET, TENSOR_TYPES, Graph
-from .outputs import output_names, output_type, write
+from .outputs import output_names, output_type, outputs_of, write
+from .scores import class_scores
 
-CONVERTED = (
-    BoostedTrees,
-    DissimilaritySpaceDiscriminant,
-    GaussianClassifier,
-    KernelFisherDiscriminant,
-    KernelKNeighborsClassifier,
-    KernelMahalanobisTransformer,
-    KernelPCAQuadraticDiscriminant,
-    KernelQuadraticDiscriminant,
-    KernelRidgeClassifier,
-    KernelSearchCV,
-    LandmarkMap,
-    MahalanobisClassifierCV,
-    MahalanobisNovelty,
-    MahalanobisSVC,
-    OneVsRestSVC,
-    RecursiveFeatureMachine,
-    TableEncoder,
+# Every type that has an entry of its own in one of the two tables.
+CONVERTED = tuple(
+    kind for kind in {**class_scores.registry, **outputs_of.registry} if kind is not object
 )
 
 

@@ -38,6 +38,8 @@ UFUNCS = {
     np.subtract: "Sub",
     np.tanh: "Tanh",
 }
+# Operators whose values are truth values.
+TRUTH = ("And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN")
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -86,18 +88,18 @@ class Graph:
         names = [x.name if isinstance(x, Value) else self.constant(x) for x in inputs]
         outputs = [self.unique(kind.lower()) for _ in range(n_outputs)]
         self.nodes.append(Node(kind, names, outputs, attributes))
-        values = [Value(self, name) for name in outputs]
+        dtype = bool if kind in TRUTH else float
+        values = [Value(self, name, dtype) for name in outputs]
         return values[0] if n_outputs == 1 else values
 
 
 class Value(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array that is known when the graph runs."""
+    """An array that is known when the graph runs; dtype: of truth values, or of numbers."""
 
-    def __init__(self, graph, name):
+    def __init__(self, graph, name, dtype=float):
         self.graph = graph
         self.name = name
-
-    dtype = np.dtype(np.float64)
+        self.dtype = np.dtype(dtype)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if ufunc is np.square:
@@ -143,8 +145,8 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
         return self.graph.add("Transpose", self, perm=[1, 0])
 
     def astype(self, dtype, copy=True):
-        """The same: formulas choose between single and double precision."""
-        return self
+        """Truth values as numbers; numbers stay: formulas choose between the precisions."""
+        return self.cast(float) if self.dtype == bool else self
 
     def cast(self, dtype):
         """The values in another type."""

@@ -24,10 +24,9 @@ from ..classifiers.kernel_ridge import KernelRidgeClassifier
 from ..classifiers.learned_metric import RecursiveFeatureMachine
 from ..classifiers.one_vs_rest_svm import OneVsRestSVC
 from ..classifiers.svm import MahalanobisSVC
-from ..formulas.class_forms import density_form_of
-from ..formulas.class_gaussians import Rotated
 from ..formulas.learned_metric import metric_root
-from ..formulas.linalg import RANK_RTOL, Workspace
+from ..formulas.linalg import RANK_RTOL
+from ..formulas.one_vs_one import one_vs_one_scores
 from ..model_selection.ensemble import MahalanobisClassifierCV
 from ..model_selection.search import KernelSearchCV
 from .encoders import encoded_table
@@ -148,7 +147,7 @@ def _kernel_pca(estimator, X):
 
 def _density_scores(classes, priors, Z, alpha, **options):
     """Logarithms of the densities times priors, `kernel_pca.quadratic_scores`."""
-    forms = [density_form_of(one, alpha, **options) for one in classes]
+    forms = [one.form(alpha, **options) for one in classes]
     d2 = np.concatenate([form.sq_distances(Z, None) for form in forms], axis=0).T
     volumes = np.concatenate([one.log_volumes([alpha]) for one in classes])
     return d2 / -2 + (np.log(priors) - volumes / 2)
@@ -225,17 +224,12 @@ def gaussian_sq_distances(estimator, X):
         Z = Z @ g.basis
     if len(g.classes) > 1:
         pairs = zip(g.classes, g.means, strict=True)
-        whitened = [_whitened(one, Z - mean) for one, mean in pairs]
+        whitened = [one.whitened(Z - mean) for one, mean in pairs]
     else:  # one covariance: the rows are whitened once
-        means = g.classes[0].whitened(g.means.copy(), Workspace())
-        Z = _whitened(g.classes[0], Z * 1.0)
+        means = g.classes[0].whitened(g.means.copy())
+        Z = g.classes[0].whitened(Z * 1.0)
         whitened = [Z - mean for mean in means]
     return np.column_stack([np.square(z).sum(axis=1) for z in whitened])
-
-
-def _whitened(one, Z):
-    """Centred rows with unit covariance; Z is overwritten."""
-    return Z @ one.whitener if isinstance(one, Rotated) else one.whitened(Z, None)
 
 
 @class_scores.register(MahalanobisSVC)
@@ -244,12 +238,7 @@ def _mahalanobis_svc(estimator, X):
     decisions = np.concatenate([_decisions(m, X) for m in estimator.machines_], axis=1)
     if n == 2:
         return np.concatenate([decisions * 0.0, decisions], axis=1)
-    # One vote of each pair, and a share of less than half a vote for how sure the pairs are.
-    first, second = np.triu_indices(n, 1)
-    A, B = (np.eye(n)[classes] for classes in (first, second))
-    wins = (decisions > 0).cast(float)
-    sums = decisions @ (B - A)
-    return wins @ B + (1.0 - wins) @ A + sums / (3 * (abs(sums) + 1))
+    return one_vs_one_scores(decisions, n)
 
 
 def _decisions(machine, X):

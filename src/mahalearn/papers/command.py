@@ -117,8 +117,9 @@ def _command(experiments, quick, repetitions, jobs):
 
 def write_page(folder, docs=None, command=""):
     """Write the page of the rows in a folder, and Markdown with figures if `docs` names a file."""
-    from ..app.report import html, markdown
+    from ..app.report import html
     from ..results import write_text
+    from . import markdown
     from . import rows as rows_file
     from .catalogue import EXPERIMENTS
     from .claims import statements

@@ -1,6 +1,7 @@
 """The document of the papers' experiments: tables, statements, figures, errata, missing data."""
 
 from ..app.words import number
+from . import page_figures  # noqa: F401 (it tells the page how its figures are drawn)
 from .agreement import Count, compare
 from .page_blocks import chance_block, remarks, scatter_blocks, table_block
 
@@ -61,7 +62,7 @@ def document(rows, context, statements, made_by=""):
     Returns
     -------
     dict
-        A document for :mod:`mahalearn.app.report.html` and :mod:`mahalearn.app.report.markdown`.
+        A document for :mod:`mahalearn.app.report.html` and :mod:`mahalearn.papers.markdown`.
     """
     tables = [table for table in context["tables"] if not table["figure"]]
     compared = {table["id"]: compare(rows, table) for table in tables}

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 
 from .._typing import ArrayLike, Objects, RandomState
-from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_square
+from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_squarable, check_square
 from ..display import SpectrumDisplay
 from ..formulas.dissimilarities import (
     TRIANGLE_EXACT,
@@ -241,6 +241,8 @@ def diagnose(
     check_square(matrix, f"The {kind} matrix")
     check_memory(5 * n**2, f"The diagnosis of {n} objects")
     largest = np.abs(matrix).max()
+    if kind == "dissimilarity":
+        check_squarable(largest, "The dissimilarity matrix")
     asymmetry = float(np.abs(matrix - matrix.T).max() / largest) if largest else 0.0
     matrix = np.asarray((matrix + matrix.T) / 2)
     diagonal = matrix.diagonal()
@@ -400,6 +402,6 @@ def _advice(figures, equal):
         )
     error = figures.get("nearest_neighbor_error")
     if error is not None:
-        yield f"The nearest neighbour alone errs on {error:.1%}: what a classifier has to beat."
+        yield f"The nearest neighbour has an error of {error:.1%}; a classifier should have less."
     elif figures["n_objects"] > TRIANGLE_EXACT:
         yield "Pass y to see how well the nearest neighbour does and how far class means are apart."

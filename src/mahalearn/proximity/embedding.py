@@ -15,10 +15,10 @@ from ..formulas.linalg import signature
 class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Coordinates that reproduce a symmetric kernel, also an indefinite one.
 
-    The centred kernel matrix K̃ = QΛQᵀ gives the training objects the coordinates Z = Q|Λ|^{1/2}, in
-    which their inner products are ZJZᵀ with J the signs of Λ: a pseudo-Euclidean (Kreĭn) space,
-    Euclidean where nothing is negative (then this is kernel PCA). For dissimilarities d take the
-    kernel −d²/2: the embedding then has d² as its squared distances,
+    The centred kernel matrix K̃ = QΛQᵀ gives the training objects the coordinates Z = Q|Λ|^{1/2},
+    in which their inner products are ZJZᵀ with J the signs of Λ: a pseudo-Euclidean (Kreĭn) space.
+    Without negative eigenvalues it is Euclidean, and the embedding is kernel PCA. For
+    dissimilarities d take the kernel −d²/2: the embedding then has d² as its squared distances,
     ``((z - z')**2 * signs_).sum()``.
 
     Read more in the :doc:`user guide </indefinite>`.

@@ -24,7 +24,6 @@ from .._validation import (
     take,
     warn_dissimilarity_as_kernel,
 )
-from ..formulas.class_forms import classwise_form_of, full_kernel_forms_of
 from ..formulas.full_kernel import FULL_KERNEL_VARIANTS, FullKernelModel, full_kernel_model
 from ..formulas.kernel_fisher import fisher_model, fisher_path
 from ..formulas.kernel_mahalanobis import (
@@ -186,8 +185,8 @@ class DistanceModel(NamedTuple):
     def class_forms(self):
         """QuadraticForms of the classes, and the kernel values that each takes: None for all."""
         if self._full:
-            return full_kernel_forms_of(self.models), None
-        return list(map(classwise_form_of, self.models)), self.training.slices
+            return self.models.forms(), None
+        return [model.form() for model in self.models], self.training.slices
 
     def unseen(self, kxx, k):
         """The part of k(x, x) that the forms take: all of it."""

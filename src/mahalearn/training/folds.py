@@ -85,7 +85,7 @@ class Folds:
     def __getitem__(self, f):
         raise NotImplementedError
 
-    @property
+    @cached_property
     def classes(self):
         """Sorted labels of all classes."""
         return np.unique(self.y)
@@ -292,16 +292,20 @@ class FoldDistances(NamedTuple):
     @classmethod
     def joined(cls, parts, steps):
         """Those of one fold from those of single steps, which become `steps`."""
+        first = parts[0]
         if len(parts) == 1:
-            return parts[0]._replace(steps=steps)
-        train, test, alphas, rounding, volumes = zip(*(part[5:] for part in parts), strict=True)
-        return parts[0]._replace(
+            return first._replace(steps=steps)
+
+        def path(name, axis):
+            return np.concatenate([getattr(part, name) for part in parts], axis=axis)
+
+        return first._replace(
             steps=steps,
-            train=np.concatenate(train, axis=-1),
-            test=np.concatenate(test, axis=-1),
-            alphas=np.concatenate(alphas),
-            rounding=np.concatenate(rounding),
-            log_volumes=None if volumes[0] is None else np.concatenate(volumes, axis=-1),
+            train=path("train", -1),
+            test=path("test", -1),
+            alphas=path("alphas", 0),
+            rounding=path("rounding", 0),
+            log_volumes=None if first.log_volumes is None else path("log_volumes", -1),
         )
 
 
@@ -443,7 +447,8 @@ class Cells(NamedTuple):
     """Rows that are in the same training sets of a cross-validation, whose moments are kept apart.
 
     number of cells; of_row: the cell of each row, or a function of their positions; of_fold[f]:
-    the cells of fold f's training set. None where there would be too many.
+    the cells of fold f's training set. None where there would be too many, or a training set holds
+    an object twice.
     """
 
     number: int
@@ -456,6 +461,8 @@ def fold_cells(source, splits):
     n = len(splits)
     if source.folds is not None:
         return Cells(n, source.folds, [[g for g in range(n) if g != f] for f in range(n)])
+    if not holds_once(splits):  # cells hold an object once
+        return Cells(1, None, None)
     member = np.zeros((len(source.y), n), bool)
     for f, (train, _) in enumerate(splits):
         member[train, f] = True

@@ -24,6 +24,7 @@ from .._validation import (
     check_count,
     check_finite_distances,
     check_memory,
+    check_squarable,
     check_square,
     check_symmetric,
     distinct_labels,
@@ -876,8 +877,9 @@ class Summary:
 
     def two_rows(self):
         """Two rows with the mean and the variance of every column."""
-        variance = self.moments.lower[0] / self.n_rows
-        return two_rows(self.moments.mean[0], variance, sparse=self.sparse)
+        mean, variance = self.moments.mean[0], self.moments.lower[0] / self.n_rows
+        check_squarable(np.max(np.abs(mean) + np.sqrt(variance)), "X")
+        return two_rows(mean, variance, sparse=self.sparse)
 
     def add(self, X, y, start=None, *, vectors=True, limit=None):
         """Add labelled rows; start: position of the first one; limit: as in `RowSample.add`."""

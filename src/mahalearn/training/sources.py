@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._validation import is_dask_collection
 from ..formulas.moments import merge
 from .landmark import SCAN_ROWS, LandmarkTraining, Source, Summary, key_limit
 
@@ -159,6 +160,11 @@ def merged_tree(parts, combine):
     return compute(parts)[0]
 
 
+def is_frame(collection):
+    """True for a dask dataframe or series, False for an array."""
+    return hasattr(collection, "map_partitions")
+
+
 def check_dask_table(X):
     """A dask array or dataframe, two-dimensional."""
     if not hasattr(X, "shape") or not hasattr(X, "ndim"):
@@ -178,18 +184,18 @@ def dask_parts(X, y):
     check_dask_table(X)
     if y is None:
         raise ValueError("A dask collection needs its labels: pass y, a dask array or series.")
-    if not hasattr(y, "__dask_graph__"):
+    if not is_dask_collection(y):
         raise TypeError(
             f"With a dask collection X, y must be one, too; got {type(y).__name__}. Use "
             "dask.array.from_array."
         )
-    if hasattr(X, "map_partitions"):
-        if not hasattr(y, "map_partitions"):
+    if is_frame(X):
+        if not is_frame(y):
             raise TypeError("With a dask dataframe X, y must be a series of the same dataframe.")
         # One table: dask may divide two selections of the same files differently.
         table = X.assign(**{_TARGET: y})
         return [(part,) for part in table.to_delayed()], None
-    if hasattr(y, "map_partitions") or y.ndim != 1:
+    if is_frame(y) or y.ndim != 1:
         raise TypeError("With a dask array X, y must be a dask array of one dimension.")
     X = X.rechunk({1: -1})
     sized = not np.isnan([X.shape[0], y.shape[0]]).any()
@@ -211,7 +217,7 @@ def dask_parts(X, y):
 def part_lengths(X, parts):
     """Numbers of rows of the parts of X; of a dataframe one column is read, where that suffices."""
     pieces = None
-    if hasattr(X, "map_partitions") and len(parts) == X.npartitions:
+    if is_frame(X) and len(parts) == X.npartitions:
         column = X[X.columns[:1].tolist()]
         if hasattr(column, "simplify"):
             # Not optimised further: dask would join the parts of a single column to fewer ones.

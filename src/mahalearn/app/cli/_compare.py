@@ -44,24 +44,15 @@ def compare(
         if quick and methods is None:
             methods = quick_methods(part)
         started = time.monotonic() if started is None else started
-        budget, end = None, math.inf
-        if time_budget is not None:  # reading counts, but leaves something
-            finals = 0.0 if everything is None else everything.seconds
-            seconds = time_budget - (finals if finals < time_budget / 2 else 0.0)
-            spent = time.monotonic() - started
-            page = PAGE_SECONDS * max(1.0, spent / time.process_time())
-            end = started + seconds - page
-            rest = max((1 - SHARE) * seconds, page + 2 * LEAST_SECONDS)
-            budget = max(seconds - rest - spent, 0.2 * time_budget)
+        budget, end = _limits(time_budget, started, everything)
         progress = out / "progress.jsonl"
         with _resumable(progress):
             ranked = run(part, methods, plan, jobs, budget, progress, resume)
-        quickly = METHODS[ranked.winner].cost <= QUICK and problem.kind == "vectors"
-        full_problem = problem if part is not problem and quickly else None
-        fitted = "the best, fitted on all objects"
-        if part is not problem and full_problem is None:
-            fitted = f"the best, fitted on the sample of {len(part)} rows"
+        on_all = part is problem or (
+            METHODS[ranked.winner].cost <= QUICK and problem.kind == "vectors"
+        )
         with _resumable(progress), console.status("Fitting the best one on all objects"):
+            full_problem = problem if on_all and part is not problem else None
             winner = fit_winner(ranked, full_problem=full_problem, command=command)
             left = end - time.monotonic()
             values = conclude(ranked, winner, min(SECONDS, max(LEAST_SECONDS, left / 2)))
@@ -70,6 +61,8 @@ def compare(
         if not ranked.outcome.stopped:
             progress.unlink(missing_ok=True)
         show(ranked.board, plan.by)
+        fitted = "all objects" if on_all else f"the sample of {len(part)} rows"
+        fitted = f"the best, fitted on {fitted}"
         if everything is not None:
             deadline = math.inf if time_budget is None else started + time_budget
             fitted = _finals(everything, out, ranked, winner, values, deadline)
@@ -80,6 +73,21 @@ def compare(
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True)
     if ranked.outcome.stopped:
         console.print(KEPT)
+
+
+def _limits(time_budget, started, everything):
+    """Seconds for the folds and for fitting the best (None: any), and when the page is begun.
+
+    Reading counts, but leaves something.
+    """
+    if time_budget is None:
+        return None, math.inf
+    finals = 0.0 if everything is None else everything.seconds
+    seconds = time_budget - (finals if finals < time_budget / 2 else 0.0)
+    spent = time.monotonic() - started
+    page = PAGE_SECONDS * max(1.0, spent / time.process_time())
+    rest = max((1 - SHARE) * seconds, page + 2 * LEAST_SECONDS)
+    return max(seconds - rest - spent, 0.2 * time_budget), started + seconds - page
 
 
 def _stopped(out):

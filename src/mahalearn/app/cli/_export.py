@@ -3,6 +3,7 @@
 from rich.markup import escape
 
 from ...onnx.export import to_onnx
+from ...onnx.kernels import NoGraphError
 from ...persistence import load_model
 from ...results import write_bytes
 from ..reading.problem import DataError
@@ -18,7 +19,10 @@ def export(path, out, *, single=False, force=False):
     check_out(out, force, inputs=[path])
     model, console = load_model(path), Console()
     classifier = getattr(model, "classifier", model)  # of train or compare, or of save_model
-    graph = to_onnx(classifier, dtype="float32" if single else "float64")
+    try:
+        graph = to_onnx(classifier, dtype="float32" if single else "float64")
+    except NoGraphError as error:
+        raise DataError(str(error)) from error
     outputs = {output.name: output for output in graph.graph.output}
     if getattr(model, "temperature", 1.0) != 1.0 and "probabilities" in outputs:
         graph.graph.output.remove(outputs.pop("probabilities"))

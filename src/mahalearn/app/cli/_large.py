@@ -15,7 +15,7 @@ from ..comparing.everything import (
     fit_everything,
     tested,
 )
-from ..comparing.methods import LANDMARKS, METHODS, has_distances
+from ..comparing.methods import METHODS, has_distances
 from ..comparing.winner import chosen_on
 from ..reading.encoder import describe_table
 from ..reading.large import first_pass
@@ -53,7 +53,7 @@ def counting(description, total, out=console):
 class Everything:
     """A table that is read part by part: its first pass, and the finalists on all of its rows."""
 
-    def __init__(self, table, options, size, seed, landmarks=None):
+    def __init__(self, table, options, size, seed):
         for name in ("groups", "weights"):
             if getattr(options, name):
                 raise DataError(
@@ -61,7 +61,7 @@ class Everything:
                 )
         if options.mixed != "onehot":
             raise DataError("--mixed gower is for tables that fit into memory.")
-        self.table, self.seed, self.landmarks = table, seed, landmarks or LANDMARKS
+        self.table, self.seed = table, seed
         start = time.monotonic()
         with counting("first pass", table.n_rows) as tell:
             self.summary = first_pass(table, options.target, size, seed, tell)
@@ -83,6 +83,7 @@ class Everything:
             f"The {n} rows are worked through part by part: methods are ranked on a stratified "
             f"sample of {len(self.problem)}, then the best {FINALISTS} of {', '.join(STREAMED)} "
             "are fitted on all rows.",
+            *self.summary.notes(),
             *self.problem.notes,
             *describe_table(self.problem.X),
         ]
@@ -111,7 +112,7 @@ class Everything:
                 pipeline = chosen_on(self.problem, ranked.outcome, name)
             title = f"{METHODS[name].title} on all rows"
             with counting(title, None) as rows.tell:
-                model = fit_everything(rows, name, pipeline, self.landmarks)
+                model = fit_everything(rows, name, pipeline)
             models.append((name, model, time.monotonic() - start))
         total = sum(self.summary.counts.values())
         with counting("test", self.table.n_rows) as rows.tell:

@@ -4,7 +4,7 @@ import inspect
 import math
 import shlex
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +29,7 @@ Sheet = Annotated[
 Skip = Annotated[int | None, seldom(min=0, help="Lines above the header (detected automatically).")]
 Missing = Annotated[
     str | None,
-    typer.Option(help='Words for missing cells, such as "n.d.,<LOD"; usual words are known.'),
+    typer.Option(help='Words for missing cells, such as "n.d.,<LOD", besides the usual ones.'),
 ]
 Decimal = Annotated[
     str | None,
@@ -41,14 +41,6 @@ Decimal = Annotated[
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the rows or the series.")]
 Memory = Annotated[
     str | None, seldom(help="Memory for the table (2GB); a larger one is read part by part.")
-]
-Landmarks = Annotated[
-    int | None,
-    seldom(
-        min=0,
-        help="Landmarks of kernel discriminants on tables: 0 for none, 300 for more than 2000 rows "
-        "by default.",
-    ),
 ]
 Jobs = Annotated[int | None, seldom(min=1, help="Processes; all processors by default.")]
 Seed = Annotated[int, seldom(min=0, max=2**32 - 1, help="Seed of all random choices.")]
@@ -81,18 +73,18 @@ class DataOptions:
     objects: Annotated[
         Path | None,
         typer.Option(
-            help="FASTA, time series (.ts, UCR, .npy), JSON lines, or a text a line (or class, "
+            help="FASTA, time series (.ts, UCR, .npy), JSON lines, or lines of text (or class, "
             "tab, text)."
         ),
     ] = None
     labels: Annotated[
-        Path | None, typer.Option(help="Classes: one a line, or name and class to match by name.")
+        Path | None, typer.Option(help="Classes: one in each line, or name and class.")
     ] = None
     measure: Annotated[
         str | None,
         typer.Option(
-            help="What compares objects: elastic, dtw, msm, alignment, edit, compression, jaccard, "
-            "hausdorff, …; what suits the file by default."
+            help="Measure of two objects: elastic, dtw, msm, alignment, edit, compression, "
+            "jaccard, hausdorff, …; by default chosen by the kind of file."
         ),
     ] = None
     kind: Annotated[
@@ -384,20 +376,23 @@ def _check_measure(problem):
         ) from None
 
 
-def read_large(options, size, seed=0, landmarks=None, rows=math.inf):
+def read_large(options, size, seed=0, rows=math.inf):
     """The table of the options if it is to be read part by part, else None.
 
     That is a table larger than the memory or, unless an option needs all rows at once, `rows`.
     """
     from ..reading.large import large_table, parse_memory
+    from ..reading.tables import find_target
 
     memory = parse_memory(options.memory)
     if options.proximity or options.objects or options.time:
         return None
     together = options.groups or options.weights or options.mixed != "onehot"
-    table = large_table(options.data, memory, options.form, math.inf if together else rows)
+    find = partial(find_target, target=options.target)
+    most = math.inf if together else rows
+    table = large_table(options.data, memory, options.form, most, find=find)
     if table is None:
         return None
     from ._large import Everything
 
-    return Everything(table, options, size, seed, landmarks)
+    return Everything(table, options, size, seed)

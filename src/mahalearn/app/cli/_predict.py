@@ -43,6 +43,10 @@ DRIFT = 0.05
 # Rows of new objects whose distances the test for drift takes, of a table read part by part.
 MOST_DRIFT = 100_000
 FORMATS = (".csv", ".tsv", ".parquet", ".xlsx")
+ONLY_AT_ONCE = (
+    "A table that is read part by part is written to a file, without --fdr (which needs all "
+    "p-values at once), --labels and --report; --memory says how much may be read."
+)
 
 
 class New(NamedTuple):
@@ -64,13 +68,12 @@ def predict(
 
     A table that does not fit into memory goes the same way part by part.
     """
-    printed = is_stream(out)
-    console = Console(stderr=printed)  # what is said goes elsewhere than the table
+    console = Console(stderr=is_stream(out))  # what is said goes elsewhere than the table
     check_places(path, data, out, report, labels, force)
     model, about, notes = read_model(path)
     table = None
     if about["kind"] == "vectors":
-        table = large_table(data, parse_memory(memory), form)
+        table = large_table(data, parse_memory(memory), form, **_reading(about))
     if table is None:
         new = read_new(data, about, labels, form, id, interpolate)
         if keep and new.columns is None:
@@ -78,12 +81,8 @@ def predict(
         parts, writer, share = [new], Writer(out), 1.0
         progress = nullcontext(lambda n_rows: None)
     else:
-        if printed or fdr is not None or labels is not None or report is not None:
-            raise DataError(
-                "A table that is read part by part is written to a file, without --fdr (which "
-                "needs all p-values at once), --labels and --report; --memory says how much may "
-                "be read."
-            )
+        if any(option is not None for option in (fdr, labels, report)) or is_stream(out):
+            raise DataError(ONLY_AT_ONCE)
         writer = PartWriter(out, _key(path, table, level, confidence, keep, id))
         start = writer.begin()
         parts, progress = table_parts(table, about, id, start), restartable(console, table, start)
@@ -93,44 +92,56 @@ def predict(
         for new in parts:
             if not tally.n:
                 say_notes(console, [*notes, *new.notes])
-            try:
-                rows, proba, typicality = predictions(model, new, about, level, confidence, fdr)
-            except ValueError as error:
-                raise DataError(f"The model cannot take these objects: {error}") from None
-            tally.add(rows, proba, typicality.nearest, new)
-            writer.add(list(_with_columns(rows, new.columns)) if keep else rows, new.start)
-            tell(len(rows))
+            predicted = predictions(model, new, about, level, confidence, fdr)
+            tally.add(predicted, new)
+            rows = _with_columns(predicted.rows, new.columns) if keep else predicted.rows
+            writer.add(list(rows), new.start)
+            tell(len(predicted.rows))
     writer.end()
     drifts = []
     if table is None and about["kind"] == "vectors":
         drifts = column_drifts(new.X, about["features"], about["training"]["objects"])
-    sentences = drift_sentences(tally.nearest, drifts, tally.n)
-    scores = merged(tally.scores) if tally.scores else None
     if report is not None:
-        values = page_values(rows, proba, about, drifts, new.X)
-        values |= {
-            "data": data.name if not is_stream(data) else "standard input",
-            "model": about.get("title") or about.get("method") or path.name,
-            "sentences": sentences,
-            "drifted": any("lie farther" in sentence for sentence in sentences),
-            "facts": [("model", path.name), ("trained on", str(about.get("data") or ""))],
-            "notes": [*notes, *new.notes],
-            "scores": scores._asdict() if scores is not None and scores.n else None,
-        }
+        values = page_values(predicted.rows, predicted.proba, about, drifts, new.X)
+        values |= _page_facts(path, data, about, [*notes, *new.notes], tally, drifts)
         write_text(report, html.render(document(values)))
+    say_results(console, about, tally, drifts)
+    say_places(console, out, report, tally, in_parts=table is not None)
+
+
+def _page_facts(path, data, about, notes, tally, drifts):
+    """What the page says beside what is in the rows of the predictions."""
+    sentences, scores = drift_sentences(tally.nearest, drifts, tally.n), tally.quality()
+    return {
+        "data": data.name if not is_stream(data) else "standard input",
+        "model": about.get("title") or about.get("method") or path.name,
+        "sentences": sentences,
+        "drifted": any("lie farther" in sentence for sentence in sentences),
+        "facts": [("model", path.name), ("trained on", str(about.get("data") or ""))],
+        "notes": notes,
+        "scores": scores._asdict() if scores is not None and scores.n else None,
+    }
+
+
+def say_results(console, about, tally, drifts):
+    """Print whose distances these are, whether the data have changed, and how right it is."""
     if about.get("distances") in DISTANCE_METHODS:
         console.print(
             f"[dim]d2, typical, p none: by squared distances of the "
             f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
         )
-    for sentence in sentences:
+    for sentence in drift_sentences(tally.nearest, drifts, tally.n):
         console.print(escape(sentence), soft_wrap=True)
-    if scores is not None:
+    if (scores := tally.quality()) is not None:
         show_scores(console, scores)
-    where = "" if printed else f": {escape(str(out))}"
+
+
+def say_places(console, out, report, tally, in_parts):
+    """Print how many objects were predicted, and where the results are."""
+    where = "" if is_stream(out) else f": {escape(str(out))}"
     if report:
         where += f"; page: {escape(str(report))}"
-    elif tally.flagged and table is None and not printed:
+    elif tally.flagged and not in_parts and not is_stream(out):
         where += "; --report new.html writes a page that shows them."
     console.print(
         f"{counted(tally.n, 'object')} predicted, {tally.flagged} of them flagged as "
@@ -181,19 +192,24 @@ class Tally:
         self.classes, self.share = classes, share
         self.n, self.flagged, self.scores, self.nearest = 0, 0, [], []
 
-    def add(self, rows, proba, nearest, new):
+    def add(self, predicted, new):
         """Count the predictions of a part."""
+        rows, nearest = predicted.rows, predicted.typicality.nearest
         self.n += len(rows)
         self.flagged += sum(row["outlier"] for row in rows)
         if new.truth is not None:
-            predicted = [str(row["prediction"]) for row in rows]
-            self.scores.append(score(new.truth, predicted, proba, self.classes))
+            labels = [str(row["prediction"]) for row in rows]
+            self.scores.append(score(new.truth, labels, predicted.proba, self.classes))
         chosen = uniform(np.arange(new.start, new.start + len(rows)), 1) < self.share
         before = self.nearest or [(trained, values[:0]) for trained, values in nearest]
         self.nearest = [
             (trained, np.concatenate([old, values[chosen]]))
             for (trained, old), (_, values) in zip(before, nearest, strict=True)
         ]
+
+    def quality(self):
+        """Scores of all parts, None where no class is known."""
+        return merged(self.scores) if self.scores else None
 
 
 def show_scores(console, scores):
@@ -240,10 +256,14 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
         raise DataError("--labels does nothing for a table; its column of classes is used.")
     if about.get("series"):
         return _new_series(data, about, form, id, interpolate)
-    texts = [f["name"] for f in about["features"] if f["type"] == NAME]
-    find = partial(_column_like, about["target"])
-    frame, notes = read_table(data, texts=texts, find=find, **vars(form))
+    frame, notes = read_table(data, **_reading(about), **vars(form))
     return new_table(frame, notes, about, id)
+
+
+def _reading(about):
+    """How a text file is read for a model: which column holds classes, and which hold texts."""
+    texts = [f["name"] for f in about["features"] if f["type"] == NAME]
+    return {"find": partial(_column_like, about["target"]), "texts": texts}
 
 
 def new_table(frame, notes, about, id, start=0):
@@ -270,7 +290,7 @@ def new_table(frame, notes, about, id, start=0):
 
 def table_parts(table, about, id, start):
     """New objects of a table that is read part by part, from a row on."""
-    texts = [feature["name"] for feature in about["features"] if feature["type"] == NAME]
+    texts = _reading(about)["texts"]
     for position, frame in table.parts(start):
         new = new_table(frame, table.notes, about, id, position)
         yield new._replace(X=new.X.astype(dict.fromkeys(texts, object)))
@@ -357,15 +377,26 @@ def _new_rows(data, about):
     return M, rows, []
 
 
+class Predicted(NamedTuple):
+    """Predictions of new objects."""
+
+    rows: list  # of the table: a dict for each object
+    proba: np.ndarray  # (m, c)
+    typicality: NamedTuple  # what the models of the folds say
+
+
 def predictions(model, new, about, level, confidence=0.95, fdr=None):
-    """Rows of the table of predictions, the probabilities (m, c), and what the folds say."""
-    labels, proba = model.predict(new.X), model.predict_proba(new.X)
-    d2, typicality = model.mahalanobis(new.X), model.typicality(new.X)
+    """Predictions of new objects, with distances, p-values, sets and flags."""
+    try:
+        labels, proba = model.predict(new.X), model.predict_proba(new.X)
+        d2, typicality = model.mahalanobis(new.X), model.typicality(new.X)
+        sets = model.prediction_sets(new.X, confidence)
+    except ValueError as error:
+        raise DataError(f"The model cannot take these objects: {error}") from None
     if fdr is None:
         outliers = model.outliers(typicality, level)
     else:
         outliers = benjamini_hochberg(typicality.p_none, fdr)
-    sets = model.prediction_sets(new.X, confidence)
     classes, rows = about["classes"], []
     none = "p none" if "none" not in classes else "p none of the classes"
     # Columns of an older file keep their names.
@@ -380,7 +411,7 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
         row |= {"set": " | ".join(name for name, held in zip(classes, sets[i]) if held)}
         row |= {none: _rounded(typicality.p_none[i], 4), "outlier": int(outliers[i])}
         rows.append(row)
-    return rows, np.asarray(proba), typicality
+    return Predicted(rows, np.asarray(proba), typicality)
 
 
 def drift_sentences(nearest, drifts, n):

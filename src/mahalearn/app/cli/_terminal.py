@@ -13,12 +13,12 @@ import rich.console
 import typer
 
 from ..reading.problem import DataError
+from ..words import TURNING
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-# Characters that steer a terminal, and those that turn the direction of writing or end a line.
+# Characters that steer a terminal.
 STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
-TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-CONTROLS = STEERING | dict.fromkeys(TURNING, "\ufffd")
+CONTROLS = STEERING | TURNING
 # Options that do not change results, or that others stand for.
 SILENT = ("jobs", "force", "resume")
 # Packages of the extra `cli`, which readers and writers import where they need them.
@@ -104,7 +104,6 @@ HINTS = {
     "rare": "--rare merge or --rare drop does so.",
     "groups": "--groups names that column.",
     "weights": "--weights names that column.",
-    "landmarks": "--landmarks sets their number, 0 takes all objects.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another.",
     "measure": "--measure names another.",

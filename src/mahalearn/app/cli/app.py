@@ -20,7 +20,6 @@ from ._options import (
     Header,
     Id,
     Jobs,
-    Landmarks,
     Memory,
     Missing,
     Seed,
@@ -99,13 +98,13 @@ _HelpAll = Annotated[
 # --- commands -------------------------------------------------------------------------------------
 
 
-def _plan(folds, repeats, seed, by, landmarks=None):
+def _plan(folds, repeats, seed, by):
     from ..comparing.plan import Plan
     from ..reading.problem import DataError
 
     if by not in ("plain", "balanced"):
         raise DataError(f"--by must be plain or balanced; got {by!r}.")
-    return Plan(folds, repeats, seed=seed, by=by, landmarks=landmarks)
+    return Plan(folds, repeats, seed=seed, by=by)
 
 
 @app.command()
@@ -142,7 +141,6 @@ def compare(
     resume: Annotated[
         bool, seldom("--resume", help="Continue a killed run from its finished folds.")
     ] = False,
-    landmarks: Landmarks = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
@@ -173,8 +171,8 @@ def compare(
                 typer.echo(f"{one.name:16} {one.title}")
             return
         check_finite("--time-budget", time_budget)
-        plan = _plan(folds, 1 if quick else repeats, seed, by, landmarks)
-        everything = read_large(options, sample or SAMPLE, seed, landmarks, _compare.MANY)
+        plan = _plan(folds, 1 if quick else repeats, seed, by)
+        everything = read_large(options, sample or SAMPLE, seed, _compare.MANY)
         problem = everything.problem if everything else read_data(options)
         folder = out or Path(f"{problem.name}-comparison")
         command = command_line(context, out=folder)
@@ -204,7 +202,6 @@ def train(
     out: Annotated[Path, typer.Option(help="File of the model, .skops.")] = Path("model.skops"),
     method: Annotated[str, typer.Option(help="A name of compare --methods list.")] = "chooser",
     by: By = "plain",
-    landmarks: Landmarks = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
@@ -223,14 +220,14 @@ def train(
         from . import _compare
         from ._terminal import command_line
 
-        everything = read_large(options, SAMPLE, seed, landmarks)
+        everything = read_large(options, SAMPLE, seed)
         problem = everything.problem if everything else read_data(options)
         _compare.train(
             problem,
             out,
             everything=everything,
             method=method,
-            plan=_plan(5, 1, seed, by, landmarks),
+            plan=_plan(5, 1, seed, by),
             jobs=jobs or cpu_count(),
             force=force,
             command=command_line(context),

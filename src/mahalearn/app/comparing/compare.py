@@ -27,7 +27,7 @@ from .methods import QUICK, QUICK_KERNELS, select_methods
 from .plan import decide
 from .progress import Progress, fingerprint
 from .ranking import leaderboard
-from .winner import Refitted, refit, rule_of_pairs
+from .winner import Refitted, refit
 
 # Larger tables are ranked on a stratified sample of SAMPLE rows.
 LARGE, SAMPLE = 5000, 4000
@@ -247,5 +247,4 @@ def conclude(ranked, winner, seconds=SECONDS):
     proba = softmax(held.scores / refitted.model.temperature, axis=1)
     errors = count_errors(held, proba)
     explained = explain(problem, ranked.outcome, refitted, ranked.winner, errors.order, seconds)
-    rule = rule_of_pairs(problem, refitted)
-    return findings(ranked, winner, held, proba, errors, rule, explained)
+    return findings(ranked, winner, held, proba, errors, explained)

@@ -17,6 +17,8 @@ from .progress import state_of
 # Fitting the best method on all objects takes about so many times as long as one of its folds: five
 # folds choose its parameters instead of three, and as many models measure held-out distances.
 REFIT = 3.0
+# Letters of the reason why a method failed.
+LONGEST_REASON = 300
 OVER = "The time budget is over before a method could be ranked; the work goes on until one is."
 _WORKER: dict = {}
 
@@ -43,8 +45,12 @@ def _reason(error):
         causes = re.findall(r"^([A-Za-z_][\w.]*): (.*\S)", text, flags=re.MULTILINE)
         if causes:
             kind, text = causes[-1]
-            text = text if kind == "ValueError" else f"{kind}: {text}"
-    text = " ".join(text.split())[:300].rstrip(".")
+            foreseen = kind in ("ValueError", "numpy.linalg.LinAlgError")
+            text = text if foreseen else f"{kind}: {text}"
+    text = " ".join(text.split())
+    if len(text) > LONGEST_REASON:  # whole sentences, if there is one
+        text = text[:LONGEST_REASON].rpartition(". ")[0] or f"{text[:LONGEST_REASON]} …"
+    text = text.rstrip(".")
     if text and isinstance(error, ValueError | MemoryError):
         return text
     # What nobody foresaw is hard to place without its kind: "'params'" of a KeyError.

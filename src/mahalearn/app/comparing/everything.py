@@ -12,7 +12,7 @@ from ...novelty._folds import CrossFold
 from ...table_encoder import TableEncoder
 from ..reading.large import LEAST, uniform
 from ..reading.problem import DataError
-from .methods import METHODS, WITH_LANDMARKS, class_distances, class_scores, fixed
+from .methods import LANDMARKS, METHODS, WITH_LANDMARKS, class_distances, class_scores, fixed
 from .model import TrainedModel, class_margins
 from .ranking import share_interval
 
@@ -116,7 +116,7 @@ class Finalist(NamedTuple):
         }
 
 
-def fit_everything(rows, name, pipeline, landmarks):
+def fit_everything(rows, name, pipeline):
     """One method with chosen parameters, fitted on all training rows.
 
     Parameters
@@ -127,8 +127,6 @@ def fit_everything(rows, name, pipeline, landmarks):
         The method.
     pipeline : Pipeline
         Fitted on the sample: its parameters count.
-    landmarks : int
-        For kernel methods.
 
     Returns
     -------
@@ -139,7 +137,7 @@ def fit_everything(rows, name, pipeline, landmarks):
     if name == "gaussian":
         estimator.set_params(shrinkage=None)  # so many rows need none, and it takes all of them
     elif "landmarks" in estimator.get_params():
-        estimator.set_params(landmarks=landmarks)
+        estimator.set_params(landmarks=LANDMARKS)
     else:
         raise DataError(f"The method {name!r} cannot be fitted on rows that come part by part.")
     with warnings.catch_warnings():

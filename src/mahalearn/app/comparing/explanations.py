@@ -7,6 +7,7 @@ seconds; what was not finished by then is left out, with a notice.
 
 import time
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import log_softmax
@@ -114,8 +115,8 @@ class _Work:
 
     def importance(self, hardest, deadline, skipped):
         """How much the error rises when a column is shuffled, and why objects are predicted so."""
-        X, y = self.problem.X, self.problem.y
-        columns = _candidates(X, y)
+        X = self.problem.X
+        columns = _candidates(X, self.problem.y)
         rng = np.random.default_rng(self.plan.seed)
         rises, reasons, shares = [], {}, []
         for fold, (train, test) in enumerate(self.splits):
@@ -126,21 +127,10 @@ class _Work:
                 first = np.argsort(~np.isin(test[order], hardest), kind="stable")[:MOST_TESTED]
                 X_test, test = X_test.iloc[order[first]], test[order[first]]
             reasons |= self._reasons(model, X.iloc[train], X_test, test, columns)
-            base = self.plan.error(y[test], labels(model, X_test))
-            shuffles = [rng.permutation(len(test)) for _ in range(SHUFFLES)]
-            changes = [
-                {column: X_test[column].iloc[shuffle].array}
-                for column in columns
-                for shuffle in shuffles
-            ]
-            errors = []
-            for predicted in _changed(X_test, changes, partial(labels, model)):
-                errors.append(self.plan.error(y[test], predicted))
-                if time.monotonic() > deadline:
-                    break
-            if len(errors) < len(changes):
+            rise = self._rises(model, X_test, test, columns, rng, deadline)
+            if rise is None:
                 break
-            rises.append(np.reshape(errors, (len(columns), SHUFFLES)).mean(axis=1) - base)
+            rises.append(rise)
             shares.append(len(test) / len(train))
             if time.monotonic() + (time.monotonic() - start) > deadline:
                 break
@@ -153,12 +143,25 @@ class _Work:
             for name, values in zip(columns, np.transpose(rises))
         ]
         rows.sort(key=lambda row: -row["increase"][0])
-        return {
-            "rows": rows,
-            "folds": len(rises),
-            "shuffles": SHUFFLES,
-            "columns": X.shape[1],
-        }, reasons
+        about = {"folds": len(rises), "shuffles": SHUFFLES, "columns": X.shape[1]}
+        return {"rows": rows, **about}, reasons
+
+    def _rises(self, model, X_test, test, columns, rng, deadline):
+        """Mean rise of the error on a fold for each shuffled column; None if the time is over."""
+        truth = self.problem.y[test]
+        shuffles = [rng.permutation(len(test)) for _ in range(SHUFFLES)]
+        changes = [
+            {column: X_test[column].iloc[shuffle].array}
+            for column in columns
+            for shuffle in shuffles
+        ]
+        errors = []
+        for predicted in _changed(X_test, changes, partial(labels, model)):
+            errors.append(self.plan.error(truth, predicted))
+            if time.monotonic() > deadline and len(errors) < len(changes):
+                return None
+        errors = np.reshape(errors, (len(columns), SHUFFLES))
+        return errors.mean(axis=1) - self.plan.error(truth, labels(model, X_test))
 
     def _reasons(self, model, seen, X_test, test, columns):
         """How the log-probability of the predicted class falls when a value becomes typical."""
@@ -190,53 +193,63 @@ class _Work:
 
     def learning(self, deadline, skipped):
         """The held-out error by the number of training objects, on nested parts."""
-        y = self.problem.y
-        smallest = min(int((y == label).sum()) for label in self.classes)
+        smallest = min(int((self.problem.y == label).sum()) for label in self.classes)
         smallest -= -(-smallest // self.plan.folds)  # in a training part
         shares = [s for s in SHARES if s * smallest >= LEAST_OF_CLASS]
         if len(shares) < 2:
             skipped.append(NO_CURVE.format("the smallest class has too few objects for it"))
             return None
         orders = [self._nested(train, fold) for fold, (train, _) in enumerate(self.splits)]
-        errors, sizes, start = {}, {}, time.monotonic()
-        for k, share in enumerate(shares):
-            fold_errors, size = [], []
-            if k:  # kernel methods take the square of the number of objects, or more
-                spent = time.monotonic() - start
-                if time.monotonic() + spent * (share / shares[k - 1]) ** 2 > deadline:
-                    skipped.append(ENDS_EARLY)
-                    break
+        points, spent, slow = {}, 0.0, False
+        for before, share in pairwise([shares[0], *shares]):
             start = time.monotonic()
-            for fold, ((train, test), rank) in enumerate(zip(self.splits, orders)):
-                part = train[rank <= share + 1e-12]
-                try:
-                    model, X_test = self.fit(fold, None if share == 1 else part)
-                    fold_errors.append(self.plan.error(y[test], labels(model, X_test)))
-                except ValueError:  # parameters that so few objects do not allow
-                    break
-                size.append(len(part))
-                if time.monotonic() > deadline:
-                    break
-            if len(fold_errors) == len(self.splits):
-                errors[share], sizes[share] = fold_errors, round(np.mean(size))
-            elif time.monotonic() > deadline:
-                skipped.append(ENDS_EARLY)
+            # Kernel methods take the square of the number of objects, or more.
+            slow = start + spent * (share / before) ** 2 > deadline and share > before
+            point = None if slow else self._errors_at(share, orders, deadline)
+            if point:
+                points[share] = point
+            elif slow or time.monotonic() > deadline:
+                slow = True
                 break
-        if len(errors) < 2:
-            slow = skipped[-1:] == [ENDS_EARLY]
-            skipped[len(skipped) - slow :] = [NO_CURVE.format(WHY_SLOW if slow else WHY_SMALL)]
+            spent = time.monotonic() - start
+        if len(points) < 2:
+            skipped.append(NO_CURVE.format(WHY_SLOW if slow else WHY_SMALL))
             return None
-        finished = list(errors)
+        if slow:
+            skipped.append(ENDS_EARLY)
+        return self._curve(points)
+
+    def _errors_at(self, share, orders, deadline):
+        """Errors of all folds with a share of the training objects, and how many these are.
+
+        None if the time is over, or if the parameters do not allow so few objects.
+        """
+        errors, sizes = [], []
+        for fold, ((train, test), rank) in enumerate(zip(self.splits, orders)):
+            part = train[rank <= share + 1e-12]
+            try:
+                model, X_test = self.fit(fold, None if share == 1 else part)
+                errors.append(self.plan.error(self.problem.y[test], labels(model, X_test)))
+            except ValueError:
+                return None
+            sizes.append(len(part))
+            if time.monotonic() > deadline:
+                break
+        return (errors, round(np.mean(sizes))) if len(errors) == len(self.splits) else None
+
+    def _curve(self, points):
+        """The learning curve of its points: share -> (errors of the folds, number of objects)."""
+        *earlier, last = points
+        half = min(earlier, key=lambda share: abs(share - last / 2))
         ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))
         step = 1 / float(np.mean([len(test) for _, test in self.splits]))
-        half = min(finished[:-1], key=lambda s: abs(s - finished[-1] / 2))
-        change = np.subtract(errors[finished[-1]], errors[half])
+        change = np.subtract(points[last][0], points[half][0])
         return {
-            "sizes": [sizes[s] for s in finished],
-            "errors": [error_interval(errors[s], ratio, step) for s in finished],
-            "from": sizes[half],
+            "sizes": [size for _, size in points.values()],
+            "errors": [error_interval(errors, ratio, step) for errors, _ in points.values()],
+            "from": points[half][1],
             "difference": corrected_interval(change, ratio, resolution=step),
-            "complete": finished[-1] == 1.0,
+            "complete": last == 1.0,
         }
 
     def _nested(self, train, fold):

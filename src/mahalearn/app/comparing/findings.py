@@ -17,11 +17,11 @@ from ...display import conformal_limit
 from ...formulas.linalg import negative_fraction, signature
 from .methods import DISTANCE_METHODS
 from .object_map import object_map
-from .predictions import calibration, curves, per_class
+from .predictions import calibration, per_class, roc_curves
 from .typicality import CONFIDENCE, drift, novelty
 
 # Version of the plain values.
-FORMAT = 2
+FORMAT = 3
 MOST_HARD = 10
 LONGEST_TEXT = 120
 # Pairs of classes, of those that are confused, whose distances are shown, and points of all pairs.
@@ -29,9 +29,8 @@ MOST_PAIRS = 2
 MOST_POINTS = 2400
 MOST_POINTS_OF_PAIR = 600
 MOST_EIGENVALUES = 400
-GRID = 80
 # Bins of a column's values, columns that have them, and classes that are counted apart.
-BINS, MOST_COLUMNS, MOST_SHAPES = 16, 200, 8
+BINS, MOST_COLUMNS, MOST_SHAPES = 16, 200, 4
 # Distances that spread over more than this factor are shown on a logarithmic axis.
 WIDE = 30.0
 
@@ -56,7 +55,7 @@ def count_errors(held, proba):
     return Errors(wrong, times, true_probability, [int(i) for i in order[:MOST_HARD] if wrong[i]])
 
 
-def findings(ranked, winner, held, proba, errors, rule, explained):
+def findings(ranked, winner, held, proba, errors, explained):
     """Everything the report shows, as plain values.
 
     Parameters
@@ -71,8 +70,6 @@ def findings(ranked, winner, held, proba, errors, rule, explained):
         Their calibrated probabilities.
     errors : Errors
         Which objects they misclassify.
-    rule : callable
-        Columns of two classes -> how the winner decides between them by distances, or None.
     explained : dict
         Importance, contributions and learning curve of the winner.
 
@@ -117,10 +114,10 @@ def findings(ranked, winner, held, proba, errors, rule, explained):
         "classes": classes,
         "per_class": rows,
         "confusion": confusion.tolist(),
-        "curves": curves(rows, held.truth, proba),
+        "curves": roc_curves(rows, held.truth, proba),
         "calibration": calibration(held.truth, held.scores, held.folds, temperature),
         "hardest": _hardest(problem, labels, codes, held, errors, refitted.d2, reasons),
-        "pairs": _pairs(problem, refitted.d2, rule, codes, labels, confusion),
+        "pairs": _pairs(problem, refitted.d2, codes, labels, confusion),
         "distance_title": DISTANCE_METHODS[refitted.distance_method].title,
         "novelty": unusual,
         "map": points,
@@ -231,17 +228,17 @@ def _roots(d2):
     return np.sign(d2) * np.sqrt(np.abs(d2))
 
 
-def _pairs(problem, d2, rule, codes, labels, confusion):
+def _pairs(problem, d2, codes, labels, confusion):
     """Distances to two classes at a time, the most often confused pair first."""
     errors = confusion + confusion.T
     pairs = sorted(combinations(range(len(labels)), 2), key=lambda ab: -errors[ab])[:MOST_PAIRS]
     pairs = [pair for pair in pairs if errors[pair]] or pairs[:1]
     most = min(MOST_POINTS_OF_PAIR, MOST_POINTS // len(pairs))
-    return [_pair(problem, d2, codes, labels, ab, most, rule(list(ab))) for ab in pairs]
+    return [_pair(problem, d2, codes, labels, pair, most) for pair in pairs]
 
 
-def _pair(problem, d2, codes, labels, pair, most, rule):
-    """Distances of the objects of two classes to both, and the regions of the rule."""
+def _pair(problem, d2, codes, labels, pair, most):
+    """Distances of the objects of two classes to both."""
     a, b = pair
     members = np.flatnonzero((codes == a) | (codes == b))
     n_objects = len(members)
@@ -261,14 +258,6 @@ def _pair(problem, d2, codes, labels, pair, most, rule):
         # No mark lies over the edge, and hardly any room is below a distance of 0.
         low = np.where(low >= 0, np.maximum(low - margin, -margin / 2), low - margin)
         high = high + margin
-    regions, axes = None, None
-    if rule is not None:
-        space = np.geomspace if log else np.linspace
-        axes = [space(lo, hi, GRID) for lo, hi in zip(low, high)]
-        x, y = (v.ravel() for v in np.meshgrid(*axes))
-        second = rule(np.column_stack([np.sign(v) * v**2 for v in (x, y)])) == labels[b]
-        regions = "".join("01"[int(v)] for v in second)
-        axes = [[float(f"{v:.5g}") for v in axis] for axis in axes]
     return {
         "classes": [str(labels[a]), str(labels[b])],
         "objects": n_objects,
@@ -281,8 +270,6 @@ def _pair(problem, d2, codes, labels, pair, most, rule):
         "extent": [float(low[0]), float(high[0]), float(low[1]), float(high[1])],
         "log": log,
         "limits": [_limit(d2[codes == k, k]) for k in pair],
-        "grid": axes,
-        "regions": regions,
     }
 
 

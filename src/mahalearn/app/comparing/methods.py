@@ -480,25 +480,6 @@ def fixed(pipeline):
     return Pipeline([(name, clone(step)) for name, step in steps])
 
 
-def flattened(estimator):
-    """The fitted steps of pipelines and searches within each other, one after the other."""
-    if isinstance(estimator, Pipeline):
-        return [inner for _, step in estimator.steps for inner in flattened(step)]
-    if "best_estimator_" in vars(estimator):
-        return flattened(estimator.best_estimator_)
-    return [estimator]
-
-
-def log_odds(model, X):
-    """Squared distances to the classes and log-probabilities, None if the model has not both."""
-    *steps, last = flattened(model)
-    if not hasattr(last, "predict_log_proba"):
-        return None
-    for step in steps:
-        X = step.transform(X)
-    return last.mahalanobis(X), last.predict_log_proba(X)
-
-
 def for_part(pipeline, y, part):
     """The pipeline for a part of the objects: so much less regularised as classes are smaller."""
     pipeline = clone(pipeline)

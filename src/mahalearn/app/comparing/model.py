@@ -181,6 +181,6 @@ def margin_sets(margins, new, confidence):
     """
     least = 1 / (1 + np.array([len(members) for members in margins]))
     p_values = [
-        rank_p_values(members, values) for members, values in zip(margins, new.T, strict=True)
+        rank_p_values([(members, values)]) for members, values in zip(margins, new.T, strict=True)
     ]
     return np.column_stack(p_values) > np.maximum(1 - confidence, least) + 1e-12

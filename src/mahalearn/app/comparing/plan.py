@@ -10,7 +10,7 @@ from sklearn.model_selection import (
 )
 
 from ...results import error_rates
-from ..reading.problem import DataError, Note, listed
+from ..reading.problem import DataError, listed
 from ..words import counted
 from .methods import (
     CLASSWISE,
@@ -43,8 +43,6 @@ class Plan:
         Of all folds and of methods that draw.
     by : {"plain", "balanced"}
         Which error decides, in the choice of parameters and of the winner.
-    landmarks : int or None
-        Landmarks of kernel discriminants on tables; 0 for none, None by the number of rows.
     """
 
     folds: int = FOLDS
@@ -52,7 +50,6 @@ class Plan:
     inner_folds: int = INNER_FOLDS
     seed: int = 0
     by: str = "plain"
-    landmarks: int | None = None
 
     @property
     def scoring(self):
@@ -142,11 +139,9 @@ def inner_folds(problem, plan, rows=None):
     return splits
 
 
-def landmarks_for(problem, plan):
+def landmarks_for(problem):
     """Landmarks of the kernel discriminants, None where they compute with all objects."""
-    if problem.kind != "vectors" or plan.landmarks == 0:
-        return None
-    return plan.landmarks or (LANDMARKS if len(problem) > EXACT else None)
+    return LANDMARKS if problem.kind == "vectors" and len(problem) > EXACT else None
 
 
 def decide(problem, wanted, plan):
@@ -178,12 +173,9 @@ def decide(problem, wanted, plan):
         )
     fitting = fit_plan(problem, plan)
     few = [method.name for method in methods if method.name in WITH_LANDMARKS]
-    if few and (m := landmarks_for(problem, fitting)):
+    if few and (m := landmarks_for(problem)):
         notes.append(
-            Note(
-                f"Kernel discriminants ({listed(few)}) use {m} landmarks instead of all objects.",
-                "landmarks",
-            )
+            f"Kernel discriminants ({listed(few)}) use {m} landmarks instead of all objects."
         )
     if fitting.folds < plan.folds:
         smallest = counted(min(problem.counts.values()), "object")
@@ -208,7 +200,7 @@ def setting_for(problem, plan, time_budget=None):
         plan.seed,
         time_budget,
         WHOLE if _self_similarities_differ(problem) else CLASSWISE,
-        landmarks_for(problem, plan),
+        landmarks_for(problem),
     )
 
 

@@ -71,11 +71,11 @@ def per_class(classes, counts, truth, predicted, proba):
     return rows
 
 
-def curves(rows, truth, proba):
-    """ROC and precision-recall curves of each class against the rest.
+def roc_curves(rows, truth, proba):
+    """ROC curves of each class against the rest.
 
-    With more than `MOST_CURVES` classes, of those with the smallest areas. Of two classes the ROC
-    curve is drawn for the rarer one alone, since the other one is its mirror image.
+    With more than `MOST_CURVES` classes, of those with the smallest areas. Of two classes the curve
+    is drawn for the rarer one alone, since the other one is its mirror image.
 
     Parameters
     ----------
@@ -88,26 +88,23 @@ def curves(rows, truth, proba):
 
     Returns
     -------
-    values : dict
-        roc and precision_recall: lists of {"name", "x", "y", "area", "share"}.
+    curves : list of dict
+        Of {"name", "x", "y", "area", "share"}.
     """
-    from sklearn.metrics import precision_recall_curve, roc_curve
+    from sklearn.metrics import roc_curve
 
     order = [j for j, row in enumerate(rows) if row["auc"] is not None]
     if len(order) > MOST_CURVES:
         order = sorted(sorted(order, key=lambda j: rows[j]["auc"])[:MOST_CURVES])
-    roc, precision_recall = [], []
+    curves = []
     for j in order:
         members = truth == j
-        about = {"name": rows[j]["name"], "share": float(members.mean())}
         false, true, _ = roc_curve(members, proba[:, j])
-        roc.append({**about, "area": rows[j]["auc"], **_thinned(false, true)})
-        precision, recall, _ = precision_recall_curve(members, proba[:, j])
-        area = rows[j]["average_precision"]
-        precision_recall.append({**about, "area": area, **_thinned(recall[::-1], precision[::-1])})
-    if len(rows) == 2 and len(roc) == 2:
-        roc = [min(roc, key=lambda curve: curve["share"])]
-    return {"roc": roc, "precision_recall": precision_recall}
+        about = {"name": rows[j]["name"], "share": float(members.mean()), "area": rows[j]["auc"]}
+        curves.append({**about, **_thinned(false, true)})
+    if len(rows) == 2 and len(curves) == 2:
+        curves = [min(curves, key=lambda curve: curve["share"])]
+    return curves
 
 
 def _thinned(x, y):

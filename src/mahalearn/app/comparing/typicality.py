@@ -91,7 +91,7 @@ def held_out_p_none(nearest, parts):
     """p-values (n,) of squared distances to the nearest class, by the objects of other folds."""
     none = np.full(len(nearest), np.nan)
     for part in parts:
-        none[part] = rank_p_values(np.delete(nearest, part), nearest[part])
+        none[part] = rank_p_values([(np.delete(nearest, part), nearest[part])])
     return none
 
 

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,6 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ..._validation import take
-from ...display import pair_rule
 from ...formulas.calibration import fit_temperature
 from ...novelty._folds import CrossFold
 from .methods import (
@@ -23,10 +21,8 @@ from .methods import (
     file_bytes,
     fitted,
     fixed,
-    flattened,
     for_part,
     has_distances,
-    log_odds,
     quiet,
 )
 from .model import MeasureRows, TrainedModel, class_margins
@@ -36,8 +32,6 @@ from .plan import FINAL_FOLDS, INNER_FOLDS, fit_plan, outer_splits, setting_for
 MOST_FOR_KERNEL = 1000
 # Models of folds that a file holds, together; of larger ones there are fewer, which is as valid.
 MOST_BYTES = 32 * 2**20
-# Objects by which it is found out how a model decides between two classes.
-RULE_OBJECTS = 1000
 
 
 class Refitted(NamedTuple):
@@ -169,31 +163,3 @@ def _fit(problem, pipeline):
         # scikit-learn's searches hold scorers, which are functions; the choice is all we need.
         pipeline = Pipeline([*pipeline.steps[:-1], ("classify", pipeline[-1].best_estimator_)])
     return pipeline, params
-
-
-def rule_of_pairs(problem, refitted):
-    """How the winner decides by its distances: columns of two classes -> a rule, or None.
-
-    A rule takes squared distances to the two classes and returns labels.
-    """
-    model = refitted.model.distances
-    last = flattened(model)[-1]
-    if not hasattr(last, "classes_"):  # a detector decides nothing
-        return lambda columns: None
-    if pair_rule(last, [0, 1]) is not None:
-        return partial(pair_rule, last)
-    few = np.linspace(0, len(problem) - 1, RULE_OBJECTS).astype(int)
-    odds = log_odds(model, take(problem.X, few) if len(problem) > RULE_OBJECTS else problem.X)
-    return partial(_rule_of_log_odds, odds, last.classes_)
-
-
-def _rule_of_log_odds(odds, labels, columns):
-    """The rule where the log-odds of two classes are half the difference of d² plus a constant."""
-    if odds is None:
-        return None
-    d2, logs = (values[:, columns] for values in odds)
-    rest = logs[:, 1] - logs[:, 0] - (d2[:, 0] - d2[:, 1]) / 2
-    if not np.ptp(rest) <= 1e-6 * max(1.0, np.abs(d2).max()):
-        return None
-    labels, constant = labels[columns], rest.mean()
-    return lambda d2: labels[((d2[:, 0] - d2[:, 1]) / 2 + constant > 0).astype(int)]

@@ -14,6 +14,7 @@ import numpy as np
 from ..words import counted
 from .problem import DataError, Faults, Note, is_text, listed, number_blocks, text_columns
 
+COMMAS = "Commas within numbers were read as decimal points."
 # Errors that a spreadsheet program writes where a formula has no value.
 ERRORS = frozenset(
     ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
@@ -141,6 +142,26 @@ def misleading_marks(columns, commas, points=True):
     return misleading
 
 
+def has_decimal_commas(path, cells, delimiter):
+    """True if the numbers of a file of numbers have decimal commas; refused if that is doubtful."""
+    if delimiter == ",":
+        return False
+    comma = is_comma_column(cells)
+    for _, cell in misleading_marks([cells], [comma]):
+        raise DataError(f"{str(path)!r} holds {doubtful_number(cell)}")
+    return comma
+
+
+def doubtful_number(cell):
+    """What a cell such as 1.065 may be, and what to do."""
+    plain = cell.replace(",", "").replace(".", "")
+    decimals = counted(len(re.split("[.,]", cell)[-1]), "decimal")
+    return (
+        f"{cell!r}: this may be {plain}, or a number with {decimals}. Write such numbers without "
+        "separators of thousands."
+    )
+
+
 def is_missing(cell):
     """True if a cell holds nothing, or a word for it."""
     return cell.lower() in MISSING
@@ -170,20 +191,24 @@ def without_unit(column, name, lines):
     -------
     cells : list of str or None
     unit : str or None
+    n_bare : int
+        Number of the numbers that have none: fewer than half of all.
     """
+    none = None, None, 0
     if not any(cell[:1].isdigit() and not cell[-1:].isdigit() for cell in column):
-        return None, None
-    cells, units = [], defaultdict(list)
+        return none
+    cells, units, n_bare = [], defaultdict(list), 0
     for cell, line in zip(column, lines):
         parts = quantity(cell)
         cells.append(parts[0] if parts else cell)
         if parts:
             units[parts[1]].append(f"{cell!r} in row {line}")
-        elif not is_missing(cell) and cell.lower() not in NO_NUMBER and not is_number(cell):
-            return None, None
-    n_quantities = sum(map(len, units.values()))
-    if 2 * n_quantities < sum(not is_missing(cell) for cell in column):
-        return None, None
+        elif not is_missing(cell) and cell.lower() not in NO_NUMBER:
+            if not is_number(cell):
+                return none
+            n_bare += 1
+    if sum(map(len, units.values())) <= n_bare:
+        return none
     if len(units) > 1:
         counts = listed(
             f"{unit!r} ({len(cells)}, such as {cells[0]})" for unit, cells in units.items()
@@ -191,7 +216,7 @@ def without_unit(column, name, lines):
         raise DataError(
             f"Column {name!r} holds numbers in several units: {counts}; write them in one unit."
         )
-    return cells, next(iter(units))
+    return cells, next(iter(units)), n_bare
 
 
 def number(cell, comma=False, missing=MISSING):

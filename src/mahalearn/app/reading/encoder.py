@@ -109,13 +109,22 @@ def match_columns(frame, about, ids=None):
         for feature in features:
             with faults.collected():
                 notes += _check(X, feature)
-            unit = units.get(feature["name"])
-            if unit and feature.get("unit", unit) != unit:
+            before, now = feature.get("unit"), units.get(feature["name"])
+            if before and now and before != now:
                 faults.add(
-                    f"Column {feature['name']!r} was in {feature['unit']!r} in training and is in "
-                    f"{unit!r} now; give it in {feature['unit']!r}."
+                    f"Column {feature['name']!r} was in {before!r} in training and is in {now!r} "
+                    f"now; give it in {before!r}."
+                )
+            elif before != now:
+                notes.append(
+                    f"Column {feature['name']!r} has {_unit(now)} now and had {_unit(before)} in "
+                    "training; its numbers were taken as they are."
                 )
     return X, notes + _gaps(X, about)
+
+
+def _unit(name):
+    return f"the unit {name!r}" if name else "no unit in its cells"
 
 
 def _renamed(frame, names):
@@ -182,8 +191,8 @@ def _gaps(X, about):
         how = "they do not count in Gower's distance"
     else:
         how = (
-            "the median of the training rows stands in for a number, and a missing name is none of "
-            "the known ones"
+            "a missing number is replaced by the median of the training rows, and a missing "
+            "category belongs to no category"
         )
     are = "is" if missing.sum() == 1 else "are"
     return [f"{counted(missing.sum(), 'cell')} {are} missing, by column {gaps}: {how}."]

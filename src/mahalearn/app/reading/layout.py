@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..words import counted
-from .columns import GROUPED, UNIT, is_missing, number
+from .columns import GROUPED, NO_NUMBER, UNIT, is_missing, is_number, number
 from .problem import DataError, Faults, Note, listed
 from .source import MOST_TITLES
 
@@ -153,36 +153,42 @@ class Grid:
                 f"skipped: {title!r}{' …' * (start > 1)}.",
             )
 
-    def name_first_column(self):
-        """Shift a header that is one cell short because names of rows stand below it."""
-        width, firsts = self.width, [row[0] for row in self.rows[1:]]
-        if (
-            len(self.rows[0]) == width - 1
-            and {len(row) for row in self.rows[1:]} == {width}
-            and len(set(firsts)) == len(firsts)
-        ):
+    def fit_header(self):
+        """Bring a header that is one cell shorter or longer than the rows to their width.
+
+        A delimiter at the end of the rows, or of the header, makes an empty cell; and names of rows
+        that stand below no name shift a header.
+        """
+        header, below = self.rows[0], self.rows[1:]
+        width, firsts = self.width, [row[0] for row in below]
+        if {len(row) for row in below} != {width}:
+            return
+        if len(header) == width + 1 and header[-1] == "":
+            self.rows[0] = header[:-1]
+        elif len(header) == width - 1 and not any(row[-1] for row in below):
+            self.rows[0] = [*header, ""]
+        elif len(header) == width - 1 and len(set(firsts)) == len(firsts):
             self.notes.append(
                 f"The first line has {counted(width - 1, 'cell')}, all others have {width}: its "
-                f"names are those of the columns from the second on ({self.rows[0][0]!r} names the "
+                f"names are those of the columns from the second on ({header[0]!r} names the "
                 "second), as in files of R. If a delimiter is missing there, insert it."
             )
-            self.rows[0] = ["", *self.rows[0]]
+            self.rows[0] = ["", *header]
 
-    def refuse_ragged(self):
-        """Record all rows with another number of cells than most, and go on without them."""
-        width = self.width
+    def refuse_ragged(self, width):
+        """Record all rows with another number of cells, and go on without them."""
         ragged = [i for i, row in enumerate(self.rows) if len(row) != width]
         if not ragged:
             return
-        cells = counted(len(self.rows[ragged[0]]), "cell")
+        first, cells = self.lines[ragged[0]], counted(len(self.rows[ragged[0]]), "cell")
         others = listed(f"{self.lines[i]} ({len(self.rows[i])})" for i in ragged[1:])
         error = DataError(
-            f"Line {self.lines[ragged[0]]} of {self.file!r} has {cells}, most have {width}"
+            f"Line {first} of {self.file!r} has {cells}, most have {width}"
             + (f"; others with their cells: {others}" if others else "")
             + "; check delimiters and quotes.",
-            "skip" if ragged[0] < MOST_TITLES else None,
+            "skip" if first <= MOST_TITLES else None,
         )
-        if ragged[0] == 0:  # without its header a file cannot be read on
+        if ragged[0] == 0 and self.names is None:  # without its header a file cannot be read on
             raise error
         self.faults.errors.append(error)
         self.remove(ragged)
@@ -235,9 +241,9 @@ class Grid:
             )
         return named
 
-    def drop_repeated_headers(self):
+    def drop_repeated(self, header):
         """Leave out rows that repeat the header, as in pages printed one below the other."""
-        again = [i for i, row in enumerate(self.rows) if row == self.names]
+        again = [i for i, row in enumerate(self.rows) if row == header]
         if again:
             self.remove(
                 again,
@@ -247,12 +253,28 @@ class Grid:
             )
 
     def drop_units(self):
-        """Leave out a row of units below the header."""
-        if len(self.rows) < 2:
+        """Leave out a row of units below the header: words in each column of numbers.
+
+        Any words do above two columns of numbers, or more. A word that is met again in its column
+        is no unit.
+        """
+        if len(self.rows) < 2 or any(map(_is_plain, self.rows[0])):
             return
-        filled = [cell for cell in self.rows[0] if not is_missing(cell)]
-        if filled and all(_is_unit(cell) for cell in filled):
-            self.remove([0], f"Row {self.lines[0]} holds units and was left out: {listed(filled)}.")
+        first, below = self.rows[0], self.rows[1:]
+        columns = list(zip(*below[:50]))
+        units = [cell for cell, column in zip(first, columns) if _holds_numbers(column)]
+        words = [(j, cell) for j, cell in enumerate(first) if not is_missing(cell)]
+        if (
+            units
+            and not any(map(is_missing, units))
+            and (len(units) > 1 or _is_unit(units[0]))
+            and not any(row[j] == cell for j, cell in words for row in below)
+        ):
+            self.remove(
+                [0],
+                f"Row {self.lines[0]} holds units and was left out: "
+                f"{listed(cell for _, cell in words)}.",
+            )
 
     def drop_summaries(self):
         """Leave out totals and means below the table."""
@@ -267,6 +289,15 @@ class Grid:
                 f"{counted(len(self.rows) - start, 'row')} below the table (row "
                 f"{listed(self.lines[start:])}: {what}) sums it up and was left out.",
             )
+
+
+def _is_plain(cell):
+    return is_number(cell) and not is_missing(cell)
+
+
+def _holds_numbers(column):
+    present = [c for c in column if not is_missing(c) and c.lower() not in NO_NUMBER]
+    return len(present) > 0 and all(map(is_number, present))
 
 
 def _is_unit(cell):

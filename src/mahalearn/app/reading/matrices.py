@@ -8,17 +8,19 @@ import numpy as np
 from ..._validation import SYMMETRY_RTOL, looks_like_dissimilarity
 from ..words import counted
 from .columns import (
+    COMMAS,
     LARGEST,
     NO_CLASS,
     as_labels,
+    has_decimal_commas,
     is_missing,
     is_text,
     number,
     tidy_classes,
 )
+from .formats import load_arrays, load_npy, parquet_frame
 from .problem import DataError, Note, Problem, listed
 from .source import DELIMITERS, FileContents, cells_of, decoded, lines_of, load
-from .tables import load_arrays, load_npy, parquet_frame
 
 SYMMETRIZE = {
     "mean": lambda M: (M + M.T) / 2,
@@ -48,36 +50,39 @@ def read_matrix(path, notes=None):
         Classes, where an NPZ file holds them too.
     """
     source = load(path)
-    path, notes = source.name, [] if notes is None else notes
-    match source.suffix:
-        case ".npy" | ".npz":
-            return _from_arrays(source, notes)
-        case ".parquet" | ".pq":
-            return _from_frame(source, notes)
-        case ".xlsx":
-            from .workbooks import sheet_rows
+    notes = [] if notes is None else notes
+    if source.suffix in (".npy", ".npz"):
+        return _from_arrays(source, notes)
+    if source.suffix in (".parquet", ".pq"):
+        return _from_frame(source, notes)
+    if source.suffix == ".xlsx":
+        from .workbooks import sheet_rows
 
-            cells, _, decided = sheet_rows(source)
-            notes += decided
-            delimiter = "\t"
-        case _:
-            text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
-            notes += decided
-            lines = lines_of(path, text)
-            if _is_phylip(lines):
-                names, cells = _phylip(lines, path)
-                return _numeric(_numbers(cells, path), path, notes), names, names, None
-            cells, delimiter = _triangle(lines) or cells_of(path, text)[::2]
-    comma = delimiter != "," and not any("." in c for row in cells[1:3] for c in row)
+        cells, _, decided = sheet_rows(source)
+        notes += decided
+        return _from_cells(cells, "\t", source.name, notes)
+    text, decided = decoded(source, "matrices are read from CSV, NPY and NPZ files")
+    notes += decided
+    lines = lines_of(source.name, text)
+    if _is_phylip(lines):
+        names, cells = _phylip(lines, source.name)
+        M = _numeric(_numbers(cells, source.name), source.name, notes)
+        return M, names, names, None
+    cells, delimiter = _triangle(lines) or cells_of(source.name, text)[::2]
+    return _from_cells(cells, delimiter, source.name, notes)
+
+
+def _from_cells(cells, delimiter, path, notes):
+    """A matrix of cells, with or without names of rows and columns."""
+    comma = has_decimal_commas(path, [cell for row in cells for cell in row], delimiter)
+    notes += [COMMAS] * comma
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
     width = max(widths)
     if width == 1 and [None] not in values:
         return _numeric(_square(np.ravel(values), notes), path, notes), None, None, None
     if len(widths) > 1 and [len(row) for row in cells] != [width - 1, *[width] * (len(cells) - 1)]:
-        raise DataError(
-            f"The rows of {str(path)!r} differ in length: {listed(sorted(widths))} cells."
-        )
+        raise DataError(f"The rows of {path!r} differ in length: {listed(sorted(widths))} cells.")
     top = len(widths) == 2 or _names_on_top(cells, values)
     side = any(row[0] is None for row in values[top:])
     body = len(values) - top
@@ -85,6 +90,11 @@ def read_matrix(path, notes=None):
         top = body == width + 1
     elif top and not side:
         side = cells[0][0] == "" or width == body + 1
+    if width == side or body == 0:
+        raise DataError(
+            f"{path!r} holds no matrix of numbers: a square, with or without names, its lower or "
+            "upper triangle, or a matrix as PHYLIP writes it."
+        )
     columns = cells[0][-(width - side) :] if top else None
     rows = [row[0] for row in cells[top:]] if side else None
     M = _numbers([row[side:] for row in cells[top:]], path, comma)
@@ -138,18 +148,26 @@ def _completed(M, notes):
 
 
 def _triangle(lines):
-    """Cells and delimiter of a triangle, whose lines have one cell more each; None if it is none.
+    """Cells and delimiter of a triangle, whose rows have one number more, or less, each; or None.
 
     The other half is filled with empty cells.
     """
     for mark in (*DELIMITERS, None):
         rows = [[cell.strip() for cell in line.strip().split(mark)] for line in lines]
-        first, named = len(rows[0]), all(number(row[0]) is None for row in rows)
-        growing = [len(row) for row in rows] == list(range(first, first + len(rows)))
-        if growing and len(rows) > 2 and first <= 1 + named:
-            if not named and not _has_diagonal(rows):
-                rows = [[], *rows]  # the first object has no line
-            return _padded(rows, len(rows) + named), mark
+        named = all(number(row[0]) is None for row in rows)
+        names, cells = [row[:named] for row in rows], [row[named:] for row in rows]
+        upper = len(cells[0]) > len(cells[-1])
+        if upper:  # read from its end, it is a lower one
+            cells = [row[::-1] for row in reversed(cells)]
+        first = len(cells[0])
+        growing = [len(row) for row in cells] == list(range(first, first + len(cells)))
+        if growing and len(cells) > 2 and first <= 1:
+            if not named and not _has_diagonal(cells):  # the first object has no line
+                names, cells = [[], *names], [[], *cells]
+            cells = _padded(cells, len(cells))
+            if upper:
+                cells = [row[::-1] for row in reversed(cells)]
+            return [name + row for name, row in zip(names, cells)], mark
     return None
 
 
@@ -176,30 +194,58 @@ def _is_phylip(lines):
 
 
 def _phylip(lines, path):
-    """Names and cells of a matrix of PHYLIP: a name and numbers for each row, or a triangle."""
-    n, rows = int(lines[0]), []
-    for line in lines[1:]:
-        words = line.split()
-        if all(number(word) is not None for word in words):  # a long row goes on
-            rows[-1] += words
-        elif any(number(word) is None for word in words[1:]):  # a name of ten characters
-            rows.append([line[:10].strip(), *line[10:].split()])
-        else:
-            rows.append(words)
+    """Names and cells of a matrix of PHYLIP: a name and numbers for each row, or a triangle.
+
+    A name ends at a blank; or it has ten characters, blanks among them.
+    """
+    n = int(lines[0])
+    readings = [_phylip_rows(lines[1:], cut) for cut in (str.split, _after_ten)]
+    rows = next((rows for rows in readings if _is_whole(rows, n)), readings[0])
     if len(rows) != n:
         raise DataError(
             f"{path!r} announces {n} objects, as PHYLIP does, but has {'only ' * (len(rows) < n)}"
             f"{len(rows)}."
         )
-    first = len(rows[0]) - 1  # numbers; in a triangle none, or the diagonal
-    for i, row in enumerate(rows):
-        wanted = first + i if first < 2 else n
+    for i, (row, wanted) in enumerate(zip(rows, _phylip_lengths(rows, n))):
         if len(row) - 1 != wanted:
             raise DataError(
                 f"Row {i + 1} ({row[0]!r}) of {path!r} must have {counted(wanted, 'number')}, as "
                 f"PHYLIP writes a matrix of {n} objects; it has {len(row) - 1}."
             )
     return [row[0] for row in rows], _padded([row[1:] for row in rows], n)
+
+
+def _phylip_rows(lines, cut):
+    """Rows, each a name and numbers as `cut` tells them apart."""
+    rows = []
+    for line in lines:
+        if rows and all(number(word) is not None for word in line.split()):
+            rows[-1] += line.split()  # a long row goes on
+        else:
+            rows.append(cut(line))
+    return rows
+
+
+def _after_ten(line):
+    """A name of ten characters and what follows; all in one if a word goes on there."""
+    if line[9:10].strip() and line[10:11].strip():
+        return [line]
+    return [line[:10].strip(), *line[10:].split()]
+
+
+def _phylip_lengths(rows, n):
+    """Number of numbers in each row: of a triangle none or one, its diagonal, in the first."""
+    first = len(rows[0]) - 1
+    return [first + i if first < 2 else n for i in range(len(rows))]
+
+
+def _is_whole(rows, n):
+    """True if rows of PHYLIP are those of n objects: different names, and numbers behind them."""
+    return (
+        len({row[0] for row in rows}) == len(rows) == n
+        and [len(row) - 1 for row in rows] == _phylip_lengths(rows, n)
+        and all(number(cell) is not None for row in rows for cell in row[1:])
+    )
 
 
 def _from_frame(source, notes):
@@ -474,5 +520,5 @@ def _kind(M, kind, notes):
         why = "its diagonal is not 0"
     else:
         why = "it has negative values" if M.any() else "it is 0 throughout"
-    notes.append(Note(f"The matrix was taken for one of {kind[:-1]}ies, because {why}.", "kind"))
+    notes.append(Note(f"The values were read as {kind[:-1]}ies, because {why}.", "kind"))
     return kind

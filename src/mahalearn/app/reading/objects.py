@@ -11,7 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from ..words import counted
-from .columns import as_labels, cell_places, is_comma_column, number, stand_in_notices, written
+from .columns import (
+    COMMAS,
+    as_labels,
+    cell_places,
+    has_decimal_commas,
+    looks_like_dates,
+    number,
+    stand_in_notices,
+    written,
+)
+from .formats import load_arrays
 from .matrices import read_labels
 from .problem import (
     MOST_MET_ONCE,
@@ -23,7 +33,7 @@ from .problem import (
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import COMMAS, find_columns, load_arrays
+from .tables import find_columns
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -108,10 +118,24 @@ def _from_lines(path, suffix, lines):
     if suffix == ".ts" or lines[0].lower().startswith(("@problemname", "@timestamps")):
         return _ts(path, lines)
     if all(line.count("\t") == 1 for line in lines):
-        labels, objects = zip(*(line.split("\t") for line in lines))
-        return Collection(list(objects), list(labels), suits=_text_measure(objects))
+        return _labelled_texts(path, lines)
     series = _ucr(path, lines, sure=suffix in (".csv", ".tsv"))
     return Collection(lines, suits=_text_measure(lines)) if series is None else series
+
+
+def _labelled_texts(path, lines):
+    """Texts behind their labels, perhaps below the names of the two columns."""
+    rows, notes = [line.split("\t") for line in lines], []
+    if rows[0][0].strip().lower() in LABEL_KEYS and rows[0][1].strip().lower() in OBJECT_KEYS:
+        notes = [f"The first line, {lines[0]!r}, was read as names of columns."]
+        rows = rows[1:]
+    labels, objects = map(list, zip(*rows)) if rows else ([], [])
+    if len(set(labels)) == len(labels) > len(set(objects)):
+        raise DataError(
+            f"Each line of {str(path)!r} begins with another label, and texts are repeated behind "
+            "them; the label stands first, then a tab and the text."
+        )
+    return Collection(objects, labels, notes=notes, suits=_text_measure(objects))
 
 
 def _text_measure(texts):
@@ -122,18 +146,28 @@ def _text_measure(texts):
 # --- JSON lines -----------------------------------------------------------------------------------
 
 
-def _json_lines(path, lines):
-    objects, labels = [], []
+def _entries(path, lines):
+    """What a file of JSON holds: a list of entries, or an entry in each line."""
+    with suppress(ValueError, RecursionError):
+        whole = json.loads("\n".join(lines))
+        if isinstance(whole, list) and all(isinstance(entry, dict) for entry in whole):
+            yield from whole
+            return
     for i, line in enumerate(lines, 1):
         try:
-            entry = json.loads(line)
+            yield json.loads(line)
         except (ValueError, RecursionError):
             raise DataError(f"Line {i} of {str(path)!r} is not JSON.") from None
+
+
+def _json_lines(path, lines):
+    objects, labels = [], []
+    for i, entry in enumerate(_entries(path, lines), 1):
         if isinstance(entry, dict):
             key = next((k for k in OBJECT_KEYS if k in entry), None)
             if key is None:
                 raise DataError(
-                    f"Line {i} of {str(path)!r} has no object; it is looked for under "
+                    f"Entry {i} of {str(path)!r} has no object; it is looked for under "
                     f"{', '.join(OBJECT_KEYS)}."
                 )
             label = next((entry[k] for k in LABEL_KEYS if k in entry and k != key), None)
@@ -247,7 +281,7 @@ def _ucr(path, lines, sure):
         cut = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
         if all(len(row) > 2 for row in cut):
             cut = [[cell.strip() for cell in row] for row in cut]
-            comma = delimiter != "," and is_comma_column([c for row in cut for c in row[1:]])
+            comma = has_decimal_commas(path, [c for row in cut for c in row[1:]], delimiter)
             numbers = [[number(c, comma, _MISSING) for c in row[1:]] for row in cut]
             complete = not any(None in row for row in numbers)
             if complete or rows is None:
@@ -374,7 +408,8 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
     frame : DataFrame
         The table.
     id, time : str
-        Columns that say which series a row belongs to, and its time: numbers or dates.
+        Columns that say which series a row belongs to, and its time: numbers, dates, or times of
+        day.
     value : sequence of str
         Columns of the values, one for each channel.
     target : str or None
@@ -390,83 +425,147 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
     with Faults().raised() as faults:
         wanted = {"id": id, "time": time, "target": target, **dict(enumerate(value))}
         roles = find_columns(columns, wanted, faults)
+    channels = [roles[i] for i in range(len(value))]
     with Faults().raised() as faults:
         with faults.collected():
             times = _times(frame[roles["time"]])
-        channels = [roles[i] for i in range(len(value))]
-        for channel in channels:
-            if frame[channel].dtype.kind != "f":
-                present = frame[channel].dropna()
-                odd = present[[number(str(value)) is None for value in present]]
-                cells = cell_places(odd if len(odd) else present)
-                faults.add(f"Column {channel!r} must hold numbers; it holds {cells}.", "missing")
-        if frame[roles["id"]].isna().any():
-            row = int(frame.index[frame[roles["id"]].isna()][0]) + 1
-            faults.add(f"Column {roles['id']!r} is empty in row {row}: whose value is it?")
-    positions = {}
+        _check_channels(frame, channels, roles["id"], faults)
+    rows = {}
     for i, name in enumerate(frame[roles["id"]]):
-        positions.setdefault(written(name), []).append(i)
-    V, labels = frame[channels].to_numpy(dtype=float).T, []
-    objects, places = [], [f"series {name!r}" for name in positions]
-    steps = np.concatenate([np.diff(np.sort(times[at])) for at in positions.values()])
-    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+        rows.setdefault(written(name), []).append(i)
     with Faults().raised() as faults:
-        for name, at in positions.items():
-            at = np.array(at)[np.argsort(times[at], kind="stable")]
-            if target is not None:
-                classes = {written(label) for label in frame[roles["target"]].iloc[at]}
-                labels.append(next(iter(classes)))
-                if len(classes) > 1:
-                    words = listed(sorted(map(str, classes)))
-                    faults.add(f"Series {name!r} has several classes: {words}.")
-            if (np.diff(times[at]) == 0).any():
-                faults.add(f"Series {name!r} has two rows of one time; keep one of them.")
-            if (times[at[-1]] - times[at[0]]) / step > MOST_STEPS * len(at) + 1000:
-                faults.add(
-                    f"Series {name!r} lasts from {times[at[0]]:g} to {times[at[-1]]:g}, but the "
-                    f"usual step is {step:g}; correct the time that is far from the others."
-                )
-                continue
-            objects.append(_on_grid(times[at], V[:, at], step))
-    collection = Collection(objects, labels or None, list(positions), suits="elastic")
-    collection.columns = {"id": roles["id"], "time": roles["time"], "value": channels}
-    spare = [c for c in columns if c not in roles.values()]
-    collection.notes.append(
-        f"{counted(len(frame), 'row')} became {counted(len(objects), 'series', 'series')} of "
-        f"{counted(len(channels), 'channel')}, of lengths {min(map(_length, objects))} to "
-        f"{max(map(_length, objects))}."
-        + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else "")
+        rows = _in_time(rows, times, frame[roles["time"]], faults)
+        labels = _series_labels(rows, frame[roles["target"]], faults) if target else None
+    V, step = frame[channels].to_numpy(dtype=float).T, _usual_step(rows, times)
+    with Faults().raised() as faults:
+        for name, at in rows.items():
+            _check_span(name, times[at], step, faults)
+    collection = Collection(
+        [_on_grid(times[at], V[:, at], step) for at in rows.values()],
+        labels,
+        list(rows),
+        suits="elastic",
+        columns={"id": roles["id"], "time": roles["time"], "value": channels},
     )
-    collection.notes += stand_in_notices(frame[channels])
-    finish_series(collection, places, interpolate)
+    finish_series(collection, [f"series {name!r}" for name in rows], interpolate)
+    lengths = [x.shape[1] for x in collection.objects]
+    spare = [c for c in columns if c not in roles.values()]
+    collection.notes[:0] = [
+        f"{counted(len(frame), 'row')} became {counted(len(rows), 'series', 'series')} of "
+        f"{counted(len(channels), 'channel')}, of lengths {min(lengths)} to {max(lengths)}."
+        + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else ""),
+        *stand_in_notices(frame[channels]),
+    ]
     return collection
 
 
-def _length(x):
-    return x.shape[1]
+def _check_channels(frame, channels, id, faults):
+    """Record columns of values that hold texts, and rows that belong to no series."""
+    for channel in channels:
+        if frame[channel].dtype.kind != "f":
+            present = frame[channel].dropna()
+            odd = present[[number(str(value)) is None for value in present]]
+            cells = cell_places(odd if len(odd) else present)
+            faults.add(f"Column {channel!r} must hold numbers; it holds {cells}.", "missing")
+    if frame[id].isna().any():
+        row = int(frame.index[frame[id].isna()][0]) + 1
+        faults.add(f"Column {id!r} is empty in row {row}: whose value is it?")
+
+
+def _in_time(rows, times, column, faults):
+    """Rows of each series in the order of their times; two of one time are recorded."""
+    ordered, of_day, back = {}, _are_of_day(column), []
+    for name, at in rows.items():
+        steps = np.diff(times[at])
+        if of_day and (steps < 0).any() and (steps > 0).any():
+            i = int(np.argmax(steps < 0))
+            back.append(f"{name!r} from {column.iloc[at[i]]} to {column.iloc[at[i + 1]]}")
+        ordered[name] = np.array(at)[np.argsort(times[at], kind="stable")]
+        if (np.diff(times[ordered[name]]) == 0).any():
+            faults.add(f"Series {name!r} has two rows of one time; keep one of them.")
+    if back:
+        faults.add(
+            f"Times of day in column {column.name!r} go back ({listed(back, 3)}), as at midnight; "
+            "write the date before them."
+        )
+    return ordered
+
+
+def _series_labels(rows, column, faults):
+    """The class of each series; several are recorded."""
+    labels = []
+    for name, at in rows.items():
+        classes = {written(label) for label in column.iloc[at]}
+        labels.append(next(iter(classes)))
+        if len(classes) > 1:
+            words = listed(sorted(map(str, classes)))
+            faults.add(f"Series {name!r} has several classes: {words}.")
+    return labels
+
+
+def _usual_step(rows, times):
+    steps = np.concatenate([np.diff(times[at]) for at in rows.values()])
+    return float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+
+
+def _check_span(name, times, step, faults):
+    """Record a series that lasts far longer than its rows can fill."""
+    if (times[-1] - times[0]) / step > MOST_STEPS * len(times) + 1000:
+        faults.add(
+            f"Series {name!r} lasts from {times[0]:g} to {times[-1]:g}, but the usual step is "
+            f"{step:g}; correct the time that is far from the others."
+        )
 
 
 def _times(column):
-    """Times as numbers, of dates in seconds."""
-
-    if column.dtype.kind == "f":
+    """Times as numbers, of dates and times of day in seconds."""
+    if column.dtype.kind == "f" and not looks_like_dates(column.to_numpy(), ""):
         times = column.to_numpy(dtype=float)
     else:
-        dates = _dates(column)
-        moments = dates.dt.tz_localize(None).to_numpy()
-        times = moments.astype("datetime64[us]").astype("int64") / 1e6
-        times = np.where(dates.isna(), np.nan, times)
+        moments = _moments(column)
+        times = moments.to_numpy().astype("timedelta64[us]").astype("int64") / 1e6
+        times = np.where(moments.isna(), np.nan, times)
     odd = ~np.isfinite(times)
     if odd.any():
         numbers = np.array([number(str(cell)) is not None for cell in column])
         if odd.all() and not numbers.all():  # numbers but for this one
             odd = ~numbers
-        row = int(column.index[odd][0]) + 1
+        cell = column[odd].iloc[0]
+        said = f"it holds {str(cell)!r}" if cell == cell and cell is not None else "it is empty"
         raise DataError(
             f"Column {column.name!r} must hold times, as numbers or as dates such as "
-            f"2024-01-31 12:30; it holds {str(column[row - 1])!r} in row {row}."
+            f"2024-01-31 12:30; {said} in row {int(column.index[odd][0]) + 1}."
         )
     return times
+
+
+# 23:15, 23:15:00.5 or 1 day 23:15:00, as pandas and spreadsheet programs write durations.
+_OF_DAY = re.compile(r"(\d+ days?,? )?\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?")
+
+
+def _are_of_day(column):
+    """True if all cells of a column are times of day, or durations."""
+    return column.dtype.kind != "f" and all(
+        _OF_DAY.fullmatch(str(cell)) is not None for cell in column.dropna()
+    )
+
+
+def _moments(column):
+    """Time since the epoch, or since midnight, of dates, of numbers such as 20240131, or of texts.
+
+    NaT where a cell is none.
+    """
+    import pandas as pd
+
+    if column.dtype.kind == "f":
+        dates = pd.to_datetime(column.astype(int).astype(str), format="%Y%m%d", errors="coerce")
+    elif _are_of_day(column):
+        texts = [str(cell).replace(",", ".") for cell in column.where(column.notna(), "")]
+        texts = [f"{cell}:00" if cell.count(":") == 1 else cell for cell in texts]
+        return pd.to_timedelta(pd.Series(texts), errors="coerce")
+    else:
+        dates = _dates(column).dt.tz_localize(None)
+    return dates - pd.Timestamp(0)
 
 
 def _dates(column):

@@ -48,11 +48,11 @@ class Faults:
 
     @contextmanager
     def collected(self):
-        """A context that records the problem that its block raises, and goes on."""
+        """A context that records the problems that its block raises, once, and goes on."""
         try:
             yield
         except DataError as error:
-            self.errors += error.errors
+            self.errors += [each for each in error.errors if each not in self.errors]
 
     @contextmanager
     def raised(self):

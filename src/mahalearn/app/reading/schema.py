@@ -94,7 +94,8 @@ def check_about(about, path, complete=True):
     """
     if complete and "kind" not in about:
         raise DataError(
-            f"{str(path)!r} says nothing of its data; mahalearn train makes such files."
+            f"{str(path)!r} does not store how its table is read: predict needs a file of "
+            "mahalearn train or compare."
         )
     if wrong := faults(about, SCHEMA, complete):
         raise DataError(

@@ -116,44 +116,50 @@ def load(path, what="file"):
     source : FileContents
     """
     path = Path(path)
-    if is_stream(path):
-        name, suffix, data = "standard input", "", _limited(sys.stdin.buffer, "standard input")
-    else:
-        name, suffix = str(path), path.suffix.lower()
-        if not path.exists():
-            raise DataError(f"There is no {what} {name!r}.")
-        if path.is_dir():
-            raise DataError(f"{name!r} is a folder without .parquet files; name a file.")
-        if stat.S_ISREG(path.stat().st_mode):
-            data = path.read_bytes()
-        else:  # a pipe, or a device such as /dev/stdin
-            with open(path, "rb") as file:
-                data = _limited(file, name)
-    if not data:
-        raise DataError(f"{name!r} is empty.")
-    notes, inner = [], path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
+    name = "standard input" if is_stream(path) else str(path)
+    inner, data, notes = path, _contents(path, name, what), []
     for _ in range(2):  # .csv.gz within .zip, and no deeper
-        kind = next((kind for mark, kind in _PACKED.items() if data.startswith(mark)), None)
-        if kind:
-            data = _unpack(_OPEN[kind], data, name, kind)
-            suffix = inner.suffix.lower() if not is_stream(path) else ""
-        elif data.startswith(b"PK\x03\x04"):
-            suffix, data, inner = _zip(data, name, notes)
-            if suffix in (".xlsx", ".npz"):
-                break
-        else:
-            break
+        inner, data = _unpacked(inner, data, name, notes)
     if not data:
         raise DataError(f"{name!r} is empty.")
+    suffix = inner.suffix.lower()
     if suffix in _SUFFIXES:
         raise DataError(f"{name!r} is not a {_SUFFIXES[suffix]} file, as its name says.")
-    detected = next((kind for mark, kind in _FORMATS.items() if data.startswith(mark)), None)
-    if data[257:262] == b"ustar":
-        detected = ".tar"
+    detected = ".tar" if data[257:262] == b"ustar" else _by_beginning(data, _FORMATS)
     suffix = detected or suffix
     if suffix in REFUSED and (detected or not _looks_like_text(data)):
         raise DataError(f"{name!r} {REFUSED[suffix]}.")
     return FileContents(name, suffix, data, notes)
+
+
+def _contents(path, name, what):
+    """The bytes of a file, a pipe or standard input."""
+    if is_stream(path):
+        return _limited(sys.stdin.buffer, name)
+    if not path.exists():
+        raise DataError(f"There is no {what} {name!r}.")
+    if path.is_dir():
+        raise DataError(f"{name!r} is a folder without .parquet files; name a file.")
+    if stat.S_ISREG(path.stat().st_mode):
+        return path.read_bytes()
+    with open(path, "rb") as file:  # a pipe, or a device such as /dev/stdin
+        return _limited(file, name)
+
+
+def _by_beginning(data, marks):
+    """What the first bytes of a file say of it, None if nothing."""
+    return next((what for mark, what in marks.items() if data.startswith(mark)), None)
+
+
+def _unpacked(inner, data, name, notes):
+    """Name and bytes of what a compressed file or an archive holds; of any other file its own."""
+    kind = _by_beginning(data, _PACKED)
+    if kind:
+        packed = inner.suffix.lower() in _SUFFIXES
+        return inner.with_suffix("") if packed else inner, _unpack(_OPEN[kind], data, name, kind)
+    if data.startswith(b"PK\x03\x04"):
+        return _zip(inner, data, name, notes)
+    return inner, data
 
 
 def _looks_like_text(data):
@@ -192,39 +198,19 @@ def _n_entries(data):
     return int.from_bytes(data[end + 10 : end + 12], "little")
 
 
-def _zip(data, name, notes):
-    """Format, contents and name of what a zip archive holds: one file, or a workbook, or arrays."""
-    damaged = DataError(f"{name!r} is a damaged zip archive; make it again.")
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        entries = archive.infolist()
-    except MemoryError:
-        raise
-    except Exception:  # zipfile also raises IndexError, ValueError and others
-        raise damaged from None
-    if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
-        raise damaged
-    members = [info for info in entries if not info.is_dir()]
-    size = sum(info.file_size for info in members)
-    if size > MOST_BYTES:
-        raise DataError(
-            f"{name!r} unpacks to {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
-            "that are read from an archive; unpack it and save it as Parquet, or take fewer rows."
-        )
+def _zip(path, data, name, notes):
+    """Name and bytes of the one file of a zip archive; workbooks and arrays stay as they are."""
+    archive, members = _members(data, name)
     names = {info.filename for info in members}
     if "xl/workbook.xml" in names:
-        return ".xlsx", data, Path(name)
+        return path.with_suffix(".xlsx"), data
     if names and all(member.endswith(".npy") for member in names):
-        return ".npz", data, Path(name)
+        return path.with_suffix(".npz"), data
     for part, kind in _INSIDE.items():
         if part in names:
             raise DataError(f"{name!r} {REFUSED[kind]}.")
-    files = [
-        info
-        for info in members
-        if not info.filename.startswith("__MACOSX/")
-        and not Path(info.filename).name.startswith(".")
-    ]
+    own = {n for n in names if not n.startswith("__MACOSX/") and not Path(n).name.startswith(".")}
+    files = [info for info in members if info.filename in own]
     if len(files) != 1:
         what = listed(repr(info.filename) for info in files) if files else "none"
         raise DataError(f"{name!r} must hold one file to be read; it holds {what}.")
@@ -236,11 +222,34 @@ def _zip(data, name, notes):
     except (DataError, MemoryError):
         raise
     except Exception:
-        raise damaged from None
+        raise _damaged_archive(name) from None
     notes.append(f"{files[0].filename!r} was read from the archive.")
-    inner = Path(files[0].filename)
-    suffix = inner.suffix.lower()
-    return suffix, inside, inner.with_suffix("") if suffix in _SUFFIXES else inner
+    return Path(files[0].filename), inside
+
+
+def _members(data, name):
+    """A zip archive, and its files: all that it says it has, and not too large."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        entries = archive.infolist()
+    except MemoryError:
+        raise
+    except Exception:  # zipfile also raises IndexError, ValueError and others
+        raise _damaged_archive(name) from None
+    if _n_entries(data) not in (len(entries), _ZIP64) or not all(i.filename for i in entries):
+        raise _damaged_archive(name)
+    members = [info for info in entries if not info.is_dir()]
+    size = sum(info.file_size for info in members)
+    if size > MOST_BYTES:
+        raise DataError(
+            f"{name!r} unpacks to {size / 2**20:.0f} MB, more than the {MOST_BYTES / 2**20:.0f} MB "
+            "that are read from an archive; unpack it and save it as Parquet, or take fewer rows."
+        )
+    return archive, members
+
+
+def _damaged_archive(name):
+    return DataError(f"{name!r} is a damaged zip archive; make it again.")
 
 
 # --- text files -----------------------------------------------------------------------------------
@@ -282,41 +291,77 @@ def cells_of(path, text, skip=0):
     if skip:
         text = text.split("\n", skip)[-1] if text.count("\n") >= skip else ""
     delimiter = sniff(lines_of(path, text)[:50])
+    numbered = list(numbered_rows(path, io.StringIO(text), delimiter, skip))
+    if not numbered:
+        raise DataError(f"{str(path)!r} is empty.")
+    return [row for _, row in numbered], [line for line, _ in numbered], delimiter
+
+
+def numbered_rows(path, lines, delimiter, skip=0):
+    """Rows of cells that are not blank, each behind the number of the line it begins in.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, for messages.
+    lines : iterable of str
+        Its lines, with their ends.
+    delimiter : str
+        What divides cells; a blank stands for any number of them.
+    skip : int
+        Number of lines of the file above these.
+    """
     if delimiter == " ":
-        numbered = enumerate((line.split() for line in text.split("\n")), 1)
-    else:
-        numbered = _csv_rows(path, text, delimiter)
-    numbered = [(line, row) for line, row in numbered if any(cell.strip() for cell in row)]
-    rows = [[cell.strip() for cell in row] for _, row in numbered]
-    return rows, [skip + line for line, _ in numbered], delimiter
+        lines = map(_with_blanks, lines)
+    for line, row in _csv_rows(path, lines, delimiter, skip + 1):
+        row = [cell.strip() for cell in row]
+        if any(row):
+            yield line, row
 
 
-def _csv_rows(path, text, delimiter):
-    """Rows of a text and the line each begins in: a quoted cell may hold line ends."""
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    line, n_lines = 0, text.count("\n")
+def _with_blanks(line):
+    """A line whose cells blanks divide, none before the first and behind the last."""
+    return line.replace("\t", " ").strip() + "\n"
+
+
+def _csv_rows(path, lines, delimiter, line):
+    """Rows, each behind its line, counted from `line`: a quoted cell may hold line ends."""
+    taken = []  # lines of the present row
+
+    def noted():
+        for each in lines:
+            taken.append(each)
+            yield each
+
+    row = [""]
     try:
-        for row in reader:
+        for row in csv.reader(noted(), delimiter=delimiter, skipinitialspace=True):
             # csv's own limit is a setting of the process, which other packages change.
-            if any(len(cell) > LONGEST_CELL for cell in row):
+            if sum(map(len, taken)) > LONGEST_CELL < max(map(len, row)):
                 raise csv.Error
-            last, line = line, reader.line_num
-            if line - last > 1 and line >= n_lines and _ends_in_quote(row, text):
+            if len(taken) > 1 and len(row) > 1 and _are_rows(taken, len(row), delimiter):
                 raise DataError(
-                    f"A quote that opens in line {last + 1} of {str(path)!r} is not closed; check "
-                    "its quotes."
+                    f"A quote that opens in line {line} of {str(path)!r} is closed in line "
+                    f"{line + len(taken) - 1} only, behind whole rows; check its quotes."
                 )
-            yield last + 1, row
+            yield line, row
+            line, last = line + len(taken), taken.copy()
+            taken.clear()
     except csv.Error:
         raise DataError(
-            f"Line {line + 1} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "
+            f"Line {line} of {str(path)!r} has a cell of more than {LONGEST_CELL} characters; "
             "perhaps a quote is not closed there."
         ) from None
+    if row and "\n" in row[-1] and not "".join(last).rstrip().endswith('"'):
+        raise DataError(
+            f"A quote that opens in line {line - len(last)} of {str(path)!r} is not closed; check "
+            "its quotes."
+        )
 
 
-def _ends_in_quote(row, text):
-    """True if the last row of a text ends within a quote."""
-    return "\n" in row[-1] and not text.rstrip().endswith('"')
+def _are_rows(lines, width, delimiter):
+    """True if each of the lines has the cells of a row: a stray quote joined them."""
+    return all(line.count(delimiter) >= width - 1 for line in lines if line.strip())
 
 
 def lines_of(path, text):
@@ -348,10 +393,10 @@ def decoded(source, instead=""):
     """
     if not hasattr(source, "data"):
         source = load(source)
-    text, notes = _text(source.data)
+    encoding, notes = encoding_of(source.data)
     if notes:
         _refuse_stray_bytes(source)
-    if text is None:
+    if encoding is None:
         at = source.data.find(b"\0")
         if at >= _BEGINNING and b"\0" not in source.data[at + 1 : at + _BEGINNING]:
             line = source.data.count(b"\n", 0, at) + 1
@@ -360,20 +405,23 @@ def decoded(source, instead=""):
                 "correct the line, or save the file again."
             )
         raise DataError(f"{source.name!r} is not a text file{instead and '; '}{instead}.")
+    text = source.data.decode(encoding)
     return text.replace("\r\n", "\n").replace("\r", "\n"), [*source.notes, *notes]
 
 
-def _text(data):
-    """Bytes as text, None if they are none, and a note where the encoding was guessed."""
+def encoding_of(data):
+    """The encoding of bytes, None if they are no text, and a note where it was guessed."""
     encoding = next((e for mark, e in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
-    text = _decode(data, encoding)
-    if text is not None or b"\0" in data:
-        return text, []
+    if _decode(data, encoding) is not None:
+        return encoding, []
+    if b"\0" in data:
+        return None, []
     encoding = _guess(data)
-    text = _decode(data, encoding)
-    if text is None:
-        encoding, text = "latin-1", _decode(data, "latin-1")
-    return text, [f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."]
+    if _decode(data, encoding) is None:
+        encoding = "latin-1"
+    return encoding, [
+        f"The file is not in UTF-8; it was read as {encoding}, a guess from its letters."
+    ]
 
 
 def _refuse_stray_bytes(source):
@@ -434,14 +482,25 @@ def sniff(lines):
 
 
 def _delimiter(lines):
+    """The first mark that cuts nearly all lines alike.
+
+    One that stands within the cells of a column (a|b) does not cut the line of names, as another
+    one does, into more cells.
+    """
+    cuts = []
     for delimiter in DELIMITERS:
         try:
-            widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
         except csv.Error:  # a long line, which this mark does not cut
             continue
-        width, times = widths.most_common(1)[0]
+        width, times = Counter(widths).most_common(1)[0]
         if width > 1 and times >= NEARLY_ALL * len(lines):
-            return delimiter
+            cuts.append((delimiter, width, widths[0]))
+    if cuts:
+        delimiter, most, first = cuts[0]
+        better = [mark for mark, width, names in cuts if names == width > most]
+        return better[0] if better and first == 1 else delimiter
     # The line of names above a matrix may lack the cell above the names of the rows.
-    words = {len(line.split()) for line in lines[1:] or lines}
+    below = map(_with_blanks, lines[1:] or lines)
+    words = {len(row) for row in csv.reader(below, delimiter=" ", skipinitialspace=True)}
     return " " if len(words) == 1 and words != {1} else None

@@ -1,6 +1,8 @@
 """Rows of cells of a sheet in an Excel workbook (.xlsx), as the texts a CSV file would hold.
 
-openpyxl reads the cells one after the other, so that no room is made for what a file announces.
+openpyxl reads the cells one after the other, so that no room is made for what a file announces. Its
+parser is used itself, although its module is private: `iter_rows` leaves out rows and cells that do
+not stand in order, and does not tell formulas, merged cells and hidden rows.
 """
 
 import datetime
@@ -241,6 +243,8 @@ def as_text(value):
     """A cell's value as a CSV file would hold it."""
     if value is None or value != value:  # NaN
         return ""
+    if isinstance(value, bool):
+        return str(value).upper()
     if isinstance(value, datetime.datetime):
         day = value.time() == datetime.time()
         return value.date().isoformat() if day else value.isoformat(" ")

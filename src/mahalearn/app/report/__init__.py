@@ -2,8 +2,7 @@
 
 Nothing here knows a model or computes a result. :mod:`~mahalearn.app.report.drawing`
 writes plots as SVG text and :mod:`~mahalearn.app.report.figures` makes the figures of them,
-:mod:`~mahalearn.app.report.html` fills the Jinja2 templates of ``templates/``,
-:mod:`~mahalearn.app.report.markdown` writes Markdown, and
+:mod:`~mahalearn.app.report.html` fills the Jinja2 templates of ``templates/``, and
 :mod:`~mahalearn.app.report.notebook` shows the same in a notebook.
 
 A document is ``{"title", "lead", "answers", "facts", "notices", "sections", "objects", "footer"}``;

@@ -107,7 +107,9 @@ def _drivers(values):
         rows = [row for row in importance["rows"] if row["increase"][1] > 0]
         rows = (rows or importance["rows"])[:MOST_NAMED]
         rises = "; ".join(f"{row['name']} +{number(100 * row['increase'][0])}" for row in rows)
-        detail = f"Percentage points of error when the column is shuffled: {rises}."
+        detail = f"Rise of the error in percentage points when the column is shuffled: {rises}."
+        if rows != importance["rows"][: len(rows)]:
+            detail += " Columns whose rise may be chance are left out."
         return card(question, ", ".join(row["name"] for row in rows), detail, "importance")
     share = values["map"]["neighbours_agree"]
     if values["problem"]["kind"] == "vectors":
@@ -139,7 +141,7 @@ def _learning(values):
 
 
 def data_problems(values):
-    """Sentences on what may be wrong with the data."""
+    """What may be wrong with the data: pairs of a sentence and the section that shows it."""
     suspects = [
         row["name"]
         for row in values["hardest"]["rows"]
@@ -148,11 +150,13 @@ def data_problems(values):
     drift = (values.get("drift") or {}).get("rows", ())
     changed = [row["name"] for row in drift if row["p_value"] * len(drift) <= 0.05]
     if suspects:
-        yield f"Check the labels of {_some(suspects)}: always predicted as another class."
+        sentence = f"Check the labels of {_some(suspects)}: always predicted as another class."
+        yield sentence, "hardest"
     if changed:
-        yield f"The order of the rows matters for {_some(changed)}: later rows differ."
+        yield f"The order of the rows matters for {_some(changed)}: later rows differ.", "novelty"
     if values["notes"]:
-        yield f"{counted(len(values['notes']), 'notice')} on how the file was read and compared."
+        notices = counted(len(values["notes"]), "notice")
+        yield f"{notices} on how the file was read and compared.", "notices"
 
 
 def _some(names):
@@ -161,14 +165,15 @@ def _some(names):
 
 
 def _data(values):
-    problems = list(data_problems(values))
-    answer = f"{counted(len(problems), 'thing')} to check" if problems else "Nothing was found"
-    if len(problems) == 1 and values["notes"]:
+    question, problems = "Is something wrong with the data?", list(data_problems(values))
+    if not problems:
+        detail = "No suspicious labels, no drift, no notices."
+        return card(question, "Nothing was found", detail, "data", "good")
+    link = problems[0][1]
+    answer = f"{counted(len(problems), 'thing')} to check"
+    if link == "notices":
         answer = "Read the notices"
-    detail = " ".join(problems) or "No suspicious labels, no drift, no notices."
-    link = "hardest" if problems else "data"
-    question = "Is something wrong with the data?"
-    return card(question, answer, detail, link, "fair" if problems else "good")
+    return card(question, answer, " ".join(text for text, _ in problems), link, "fair")
 
 
 def _method(values):

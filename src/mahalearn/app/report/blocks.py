@@ -34,6 +34,18 @@ def table(caption, corner, columns, rows, **options):
     }
 
 
+def first_rows(make, rows, most, noun):
+    """A table of the first rows, and one of all rows behind a click where there are more.
+
+    make(rows, filter): the table.
+    """
+    if len(rows) <= most:
+        return [make(rows)]
+    everyone = make(rows, filter=len(rows) > 8)
+    summary = f"All {len(rows)} {noun}"
+    return [make(rows[:most]), {"kind": "details", "summary": summary, "items": [everyone]}]
+
+
 def number_cell(value, text=None):
     """A number that a table is sorted by; None is a dash."""
     if value is None:
@@ -60,6 +72,30 @@ def interval(bounds, digits=1):
     """Two bounds in percent, without the sign."""
     low, high = (number(100 * bound, digits) for bound in bounds)
     return f"{low} to {high}"
+
+
+def confusion_table(values):
+    """The confusion matrix of values with `classes` and `confusion`, shaded by shares of a row."""
+    classes, counts = values["classes"], values["confusion"]
+    rows = []
+    for i, name in enumerate(classes):
+        total = sum(counts[i]) or 1
+        cells = []
+        for j, count in enumerate(counts[i]):
+            state = "shade" if i == j else "slip" if count else ""
+            hint = f"{count} of {total} predictions for {name} were {classes[j]}"
+            text = percent(count / total, 0) if count else "·"
+            cells.append({"text": text, "state": state, "share": count / total, "hint": hint})
+            if count:
+                cells[-1] |= {"detail": str(count), "pair": f"{i},{j}"}
+        rows.append({"label": name, "cells": cells})
+    return {
+        "kind": "table",
+        "caption": "Confusion matrix",
+        "corner": "true \\ predicted",
+        "columns": classes,
+        "rows": rows,
+    }
 
 
 def error_key(values):

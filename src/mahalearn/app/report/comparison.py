@@ -52,7 +52,7 @@ def document(values):
     if len(halves) % 2:
         halves[-1]["half"] = False
     return {
-        "title": f"Can the classes of {values['problem']['name']} be distinguished?",
+        "title": f"Can the classes of “{values['problem']['name']}” be distinguished?",
         "answers": answers(values),
         "facts": _facts(values),
         "notices": [*values["notes"], *values.get("skipped", ())],

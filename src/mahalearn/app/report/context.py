@@ -14,8 +14,6 @@ from .drawing import sparkline
 
 MOST_COLUMNS = 200
 MOST_COUNTS = 60
-# Classes whose distributions are drawn apart.
-MOST_SHAPES = 8
 # Share of the spectrum below which negative eigenvalues may come from rounding.
 NEGLIGIBLE = 5e-4
 
@@ -25,7 +23,7 @@ def data_section(values):
     columns = values["columns"]
     heads = {
         "type": "type",
-        "shape": "distribution by class",
+        "shape": "distribution by class" if _by_class(values) else "distribution",
         "values": "range or most frequent values",
         "missing": "missing",
         "example": "example",
@@ -51,14 +49,24 @@ def data_section(values):
         filter=len(columns) > 12,
     )
     unlisted = len(columns) - MOST_COLUMNS
-    treatment = {"kind": "list", "items": list(_treatment(values))}
-    note = paragraph(f"{unlisted} more columns are not listed.") if unlisted > 0 else None
-    blocks = [side_by_side([columns_table], [note, treatment])] if columns else [treatment]
-    return section("data", "How the data were read", *blocks, short="Data", half=not columns)
+    return section(
+        "data",
+        "How the data were read",
+        columns_table if columns else None,
+        paragraph(f"{unlisted} more columns are not listed.") if unlisted > 0 else None,
+        {"kind": "list", "items": list(_treatment(values))},
+        short="Data",
+        half=not columns,
+    )
+
+
+def _by_class(values):
+    """True if the distributions of few classes are drawn apart."""
+    return any(len(line.get("shape") or ()) > 1 for line in values["columns"])
 
 
 def _shape(row):
-    """Histograms of a column by class, in the colours of the map."""
+    """Histograms of a column, of few classes by class and in the colours of the map."""
     counts = row.get("shape")
     if not counts:
         return None
@@ -88,7 +96,7 @@ def _treatment(values):
     if any(line.get("shape") for line in values["columns"]):
         yield (
             "Distributions reach from the 1st to the 99th percentile"
-            + ("; the classes have the colours of the map." if len(counts) <= MOST_SHAPES else ".")
+            + ("; the classes have the colours of the map." if _by_class(values) else ".")
         )
     if problem["kind"] == "vectors":
         features = values["about"].get("features") or []
@@ -218,7 +226,7 @@ def _drift(drift):
     by_class = table("Drift in the order of the rows", "class", columns, rows)
     if not any(changed):
         by_class = {"kind": "details", "summary": "Distances by class", "items": [by_class]}
-    return side_by_side([paragraph(words)], [by_class])
+    return {"kind": "group", "items": [paragraph(words), by_class]}
 
 
 def spectrum_section(values):
@@ -253,7 +261,7 @@ def spectrum_section(values):
         f"{percent(spectrum['negative_fraction'])} of the sum of their absolute values is "
         f"negative. {meaning}"
     )
-    return section("spectrum", "Spectrum of the kernel", figure, text, half=True)
+    return section("spectrum", "Spectrum of the kernel", figure, text, short="Spectrum", half=True)
 
 
 def repeat_section(values):

@@ -62,7 +62,7 @@ def paint(colour):
     return f"var(--{VARIABLES[colour]},{colour})"
 
 
-def _short(value):
+def short(value):
     """A place with one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
@@ -131,9 +131,9 @@ class Picture:
 
     def text(self, x, y, text, *, size=11, anchor="start", weight=400, turned=False):
         """Put a text."""
-        turn = f' transform="rotate(-90 {_short(x)} {_short(y)})"' if turned else ""
+        turn = f' transform="rotate(-90 {short(x)} {short(y)})"' if turned else ""
         self.parts.append(
-            f'<text x="{_short(x)}" y="{_short(y)}"{turn} style="font-size:{size}px;'
+            f'<text x="{short(x)}" y="{short(y)}"{turn} style="font-size:{size}px;'
             f'font-weight:{weight};text-anchor:{anchor};fill:{paint(INK)}">{escape(text)}</text>'
         )
 
@@ -150,20 +150,13 @@ class Picture:
         """Draw equal marks; `colour` None leaves them hollow."""
         name = self.shapes.setdefault((shape, size), len(self.shapes))
         uses = "".join(
-            f'<use href="#{NAME}.{name}" x="{_short(x)}" y="{_short(y)}"/>' for x, y in places
+            f'<use href="#{NAME}.{name}" x="{short(x)}" y="{short(y)}"/>' for x, y in places
         )
         attributes = f' data-rows="{",".join(map(str, rows))}"' if len(rows) else ""
         attributes += f' class="{kind}"' if kind else ""
         fill = paint(colour) if colour else "none"
         style = f"fill:{fill};stroke:{paint(edge)};stroke-width:{edge_width:g}"
         self.parts.append(f'<g{attributes} style="{style}">{uses}</g>')
-
-    def cell(self, x, y, side, row, colour, share):
-        """A square that stands for a row, the darker the larger its share."""
-        self.parts.append(
-            f'<rect data-row="{row}" x="{_short(x)}" y="{_short(y)}" width="{side:.2f}" '
-            f'height="{side:.2f}" style="fill:{paint(colour)};fill-opacity:{share**0.5:.2f}"/>'
-        )
 
     def legend(self, entries):
         """Names below the axes, where they hide nothing: a label, a colour, a shape, a dash."""
@@ -230,14 +223,14 @@ class Axes:
         for value, text in self.x.ticks():
             ((at, _),) = self.places([value], [self.y.low])
             if grid in ("x", "both"):
-                lines.append(f"M{_short(at)} {_short(top)}V{_short(bottom)}")
+                lines.append(f"M{short(at)} {short(top)}V{short(bottom)}")
             picture.text(at, bottom + 15, text, size=10.5, anchor="middle")
         for value, text in self.y.ticks():
             ((_, at),) = self.places([self.x.low], [value])
-            lines.append(f"M{_short(left)} {_short(at)}H{_short(right)}")
+            lines.append(f"M{short(left)} {short(at)}H{short(right)}")
             picture.text(left - 6, at + 3.6, text, size=10.5, anchor="end")
         picture.path("".join(lines), stroke=LINE, width=0.8)
-        corner = f"M{_short(left)} {_short(top)}V{_short(bottom)}H{_short(right)}"
+        corner = f"M{short(left)} {short(top)}V{short(bottom)}H{short(right)}"
         picture.path(corner, stroke=SOFT)
         if self.x.label:
             middle = (left + right) / 2
@@ -247,13 +240,13 @@ class Axes:
 
     def line(self, xs, ys, colour, *, width=1.8, dash=""):
         """A line through points."""
-        points = (f"{_short(x)} {_short(y)}" for x, y in self.places(xs, ys))
+        points = (f"{short(x)} {short(y)}" for x, y in self.places(xs, ys))
         self.picture.path("M" + "L".join(points), stroke=colour, width=width, dash=dash)
 
     def bars(self, xs, lows, highs, colour, *, width=1.0, opacity=1.0):
         """Vertical lines, such as intervals."""
         path = "".join(
-            f"M{_short(x)} {_short(low)}V{_short(high)}"
+            f"M{short(x)} {short(low)}V{short(high)}"
             for (x, low), (_, high) in zip(self.places(xs, lows), self.places(xs, highs))
         )
         self.picture.path(path or "M0 0", stroke=colour, width=width, opacity=opacity)
@@ -261,33 +254,12 @@ class Axes:
     def band(self, xs, lows, highs, colour):
         """The area between two lines."""
         around = self.places(xs, highs) + self.places(xs, lows)[::-1]
-        points = (f"{_short(x)} {_short(y)}" for x, y in around)
+        points = (f"{short(x)} {short(y)}" for x, y in around)
         self.picture.path("M" + "L".join(points) + "z", fill=colour, opacity=0.18)
 
     def marks(self, xs, ys, shape, colour, size, **options):
         """Equal marks at points."""
         self.picture.marks(self.places(xs, ys), shape, colour, size, **options)
-
-    def regions(self, cells, colours):
-        """Colour the box by a grid of numbers, its first row at the bottom.
-
-        `colours` has a colour and an opacity for each number.
-        """
-        left, top, right, bottom = self.box
-        wide, high = (right - left) / len(cells[0]), (bottom - top) / len(cells)
-        paths = [[] for _ in colours]
-        for i, row in enumerate(cells):
-            start = 0
-            for j in range(1, len(row) + 1):
-                if j == len(row) or row[j] != row[start]:
-                    x, y = left + start * wide, bottom - i * high
-                    length = _short(wide * (j - start))
-                    paths[row[start]].append(
-                        f"M{_short(x)} {_short(y)}h{length}v{_short(-high)}h-{length}z"
-                    )
-                    start = j
-        for path, (colour, opacity) in zip(paths, colours):
-            self.picture.path("".join(path) or "M0 0", fill=colour, opacity=opacity)
 
 
 def sparkline(series, label, width=170, height=30):
@@ -295,7 +267,7 @@ def sparkline(series, label, width=170, height=30):
     picture = []
     for counts, colour in zip(series, SERIES):
         step, scale = width / len(counts), (height - 2) / (max(counts) or 1)
-        tops = (f"V{_short(height - scale * n)}h{_short(step)}" for n in counts)
+        tops = (f"V{short(height - scale * n)}h{short(step)}" for n in counts)
         style = f"fill:{paint(colour)};fill-opacity:.3;stroke:{paint(colour)}"
         picture.append(f'<path d="M0 {height}{"".join(tops)}V{height}z" style="{style}"/>')
     return (

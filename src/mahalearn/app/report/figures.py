@@ -3,16 +3,13 @@
 :func:`drawn` takes a block whose ``kind`` is one of `FIGURES`. Nothing is computed but places.
 """
 
-import math
 from typing import NamedTuple
 
-from .drawing import DASHES, INK, LINE, SERIES, SHAPES, SOFT, WIDTH, Axes, Axis, Picture, clean
+from .drawing import DASHES, INK, LINE, SERIES, SHAPES, SOFT, Axes, Axis, Picture, clean
 
 MARKS = tuple(SHAPES)
 # Classes that the legend of a map names.
 MOST_NAMED_CLASSES = 15
-# Shades of a map of distances.
-SHADES = 12
 
 
 class Drawing(NamedTuple):
@@ -39,27 +36,27 @@ def object_map(block):
     Rows of its table are the objects, in their order. Misclassified ones have a dark edge and are
     drawn last, unusual ones a circle around them.
     """
-    picture = Picture(block["title"], 620, 510)
+    picture = Picture(block["title"], 460, 380)
     classes, x, y = block["classes"], block["x"], block["y"]
-    axes = Axes(picture, _around(x), _around(y), box=(4, 26, 616, 506), frame=False)
-    picture.path("M4 26H616V506H4z", stroke=LINE)
-    size = 8 if len(x) <= 300 else 6 if len(x) <= 1500 else 4.2
+    axes = Axes(picture, around(x), around(y), box=(4, 26, 456, 376), frame=False)
+    picture.path("M4 26H456V376H4z", stroke=LINE)
+    size = 6.5 if len(x) <= 300 else 4.5 if len(x) <= 1500 else 3.2
 
     def draw(members, *style, **options):
         axes.marks([x[i] for i in members], [y[i] for i in members], *style, **options)
 
     halo = [i for i, unusual in enumerate(block["unusual"]) if unusual]
-    draw(halo, "circle", None, size + 7, edge=SOFT, edge_width=1, kind="halo")
+    draw(halo, "circle", None, size + 5, edge=SOFT, edge_width=1, kind="halo")
     legend = {}
     for wrong in (False, True):
-        edge = {"edge": INK, "edge_width": 1.6} if wrong else {}
+        edge = {"edge": INK, "edge_width": 1.3} if wrong else {}
         for k, name in enumerate(classes):
             members = [
                 i for i, c in enumerate(block["class"]) if c == k and block["wrong"][i] == wrong
             ]
             if members:
                 shape = MARKS[k % 8] if len(classes) <= 8 else MARKS[k // 8 % 8]
-                draw(members, shape, SERIES[k % 8], size + 1.5 * wrong, rows=members, **edge)
+                draw(members, shape, SERIES[k % 8], size + wrong, rows=members, **edge)
                 legend.setdefault(k, (clean(name), SERIES[k % 8], shape, None))
     if len(classes) <= MOST_NAMED_CLASSES:
         picture.height += 6
@@ -70,7 +67,7 @@ def object_map(block):
     return Drawing(picture, ["object", "class", "x", "y"], rows)
 
 
-def _around(values, room=0.04, label="", scale="linear"):
+def around(values, room=0.04, label="", scale="linear"):
     """An axis that is a little wider than the values."""
     low, high = min(values), max(values)
     if scale == "log":
@@ -80,10 +77,9 @@ def _around(values, room=0.04, label="", scale="linear"):
 
 
 def space(block):
-    """Objects by their distances to two classes, on the regions of the decision.
+    """Objects by their distances to two classes, with a line where both are as far.
 
-    points (x, y, 0 or 1, name), classes, extent, log, grid (two axes) and regions, or None; limits:
-    a distance for each class, or None.
+    points (x, y, 0 or 1, name), classes, extent, log; limits: a distance for each class, or None.
     """
     x0, x1, y0, y1 = block["extent"]
     scale = "log" if block.get("log") else "linear"
@@ -92,11 +88,9 @@ def space(block):
     across = Axis(x0, x1, f"distance to {names[0]}", scale)
     up = Axis(y0, y1, f"distance to {names[1]}", scale)
     axes = Axes(picture, across, up)
-    if block.get("regions"):
-        n = len(block["grid"][0])
-        labels = [int(v) for v in block["regions"]]
-        cells = [labels[i : i + n] for i in range(0, len(labels), n)]
-        axes.regions(cells, [(SERIES[0], 0.14), (SERIES[1], 0.14)])
+    equal = [max(x0, y0), min(x1, y1)]
+    if equal[0] < equal[1]:
+        axes.line(equal, equal, SOFT, width=1)
     rows, shapes = [], ("circle", "square")
     for k in (0, 1):
         members = [point for point in block["points"] if point[2] == k]
@@ -118,7 +112,7 @@ def stems(block):
     """Eigenvalues in descending order, positive and negative ones in two colours."""
     values, at = block["values"], block["positions"]
     picture = Picture(block["title"])
-    up = _around([0, *values], label=block["ylabel"])
+    up = around([0, *values], label=block["ylabel"])
     axes = Axes(picture, Axis(0, at[-1] + 1, block["xlabel"]), up, grid="y")
     width = max(0.8, min(4.0, 300 / len(values)))
     colours = []
@@ -131,30 +125,6 @@ def stems(block):
     axes.line([0, at[-1] + 1], [0, 0], SOFT, width=1)
     picture.legend([(label, c, "square", None) for label, c in zip(block["legend"], colours)])
     return Drawing(picture, ["number", "eigenvalue"], [list(r) for r in zip(at, values)])
-
-
-def matrix(block):
-    """Shares of a confusion matrix as shades, for more classes than a table shows."""
-    names, table = block["classes"], block["table"]
-    picture, n = Picture(block["title"], 620, 640), len(block["classes"])
-    left, top, side = 110, 30, 500 / n
-    size = max(4.5, min(10.0, 420 / n))
-    rows = []
-    for i, counts in enumerate(table):
-        total, y = sum(counts) or 1, top + i * side
-        for j, count in enumerate(counts):
-            if count:
-                picture.cell(
-                    left + j * side, y, side, len(rows), SERIES[int(i != j)], count / total
-                )
-                rows.append([names[i], names[j], count])
-        name, middle = clean(names[i], 16), (i + 0.5) * side + size / 3
-        picture.text(left - 5, top + middle, name, size=size, anchor="end")
-        picture.text(left + middle, top + 505, name, size=size, anchor="end", turned=True)
-    picture.path(f"M{left} {top}h500v500h-500z", stroke=LINE)
-    picture.text(11, top + 250, block["ylabel"], anchor="middle", turned=True)
-    picture.text(left + 250, 636, block["xlabel"], anchor="middle")
-    return Drawing(picture, ["true class", "predicted class", "predictions"], rows)
 
 
 def curves(block):
@@ -195,7 +165,7 @@ def _axis(block, series, key):
     """The axis x or y of curves."""
     symlog = key == "x" and block.get("log")
     values = [value for one in series for value in one[key]]
-    low, high, *_ = _around(values, 0.0 if symlog else 0.04)
+    low, high, *_ = around(values, 0.0 if symlog else 0.04)
     low, high = block.get(f"{key}lim") or (low, high)
     ticks = block.get("xticks") or block.get("x") if key == "x" else None
     percent = key in block.get("percent", "")
@@ -203,96 +173,9 @@ def _axis(block, series, key):
     return Axis(low, high, block[f"{key}label"], scale, percent, ticks)
 
 
-# States of a scatter's points: colour, mark and name; those that differ are drawn last, on top.
-SCATTER_STATES = {
-    "apart": (SERIES[6], "up", "not counted"),
-    "agree": (SERIES[0], "circle", "agrees"),
-    "differ": (SERIES[1], "square", "differs"),
-}
-
-
-def scatter(block):
-    """Points about the diagonal, each with a bar of what is allowed.
-
-    points of x, y, allowed, state (agree, differ, apart), calibration (drawn as a diamond) and
-    name; log for logarithmic axes, without bars. A point's `chance`, if any, is another x for the
-    same y, drawn small and grey.
-    """
-    scale = "log" if block.get("log") else "linear"
-    values = [v for p in block["points"] for v in (p["x"], p["y"])]
-    room = 0.15 if scale == "log" else 0.04
-    across, up = (_around(values, room, block[key], scale) for key in ("xlabel", "ylabel"))
-    picture = Picture(block["title"], 520, 540)
-    axes = Axes(picture, across, up)
-    axes.line([up.low, up.high], [up.low, up.high], SOFT, width=1, dash="4 3")
-    legend, rows = [], []
-    chance = [p for p in block["points"] if p.get("chance") is not None]
-    if chance:
-        x, y = zip(*((p["chance"], p["y"]) for p in chance))
-        axes.marks(x, y, "circle", SOFT, 2)
-        legend.append((f"chance ({len(chance)})", SOFT, "circle", None))
-    for state, (colour, shape, name) in SCATTER_STATES.items():
-        members = [p for p in block["points"] if p["state"] == state]
-        for calibration in (False, True):
-            part = [p for p in members if bool(p["calibration"]) == calibration]
-            if not part:
-                continue
-            x, y = zip(*((p["x"], p["y"]) for p in part))
-            if scale == "linear":
-                allowed = [p["allowed"] or 0.0 for p in part]
-                lows, highs = zip(*((v - a, v + a) for v, a in zip(y, allowed)))
-                axes.bars(x, lows, highs, colour, opacity=0.3)
-            drawn_as = "diamond" if calibration else shape
-            numbers = range(len(rows), len(rows) + len(part))
-            axes.marks(x, y, drawn_as, colour, 6, rows=numbers)
-            rows += [[p["name"], p["x"], p["y"], p["allowed"], state] for p in part]
-            label = f"{name}{', calibration' * calibration} ({len(part)})"
-            legend.append((label, colour, drawn_as, None))
-    picture.legend(legend)
-    return Drawing(picture, ["cell", block["xlabel"], block["ylabel"], "allowed", "state"], rows)
-
-
-def maps(block, size=180, columns=4):
-    """Small maps side by side: labels as regions or distances as shades, with the points."""
-    panels, n = block["panels"], block["resolution"]
-    columns = min(columns, len(panels))
-    lines = math.ceil(len(panels) / columns)
-    picture = Picture(block["title"], max(WIDTH, columns * size), 30 + lines * (size + 40))
-    x0, x1, y0, y1 = block["extent"]
-    for number, panel in enumerate(panels):
-        row, column = divmod(number, columns)
-        left, top = column * size + 24, 58 + row * (size + 40)
-        if "labels" in panel:
-            values = [int(v) for v in panel["labels"]]
-            colours = [(SERIES[k], 0.2) for k in range(4)]
-        else:
-            low, high = min(panel["distances"]), max(panel["distances"])
-            scale = (SHADES - 1) / ((high - low) or 1.0)
-            values = [round((v - low) * scale) for v in panel["distances"]]
-            colours = [(SERIES[0], k / SHADES) for k in range(SHADES)]
-        box = (left, top, left + size - 34, top + size - 40)
-        axes = Axes(picture, Axis(x0, x1), Axis(y0, y1), box=box, frame=False)
-        axes.regions([values[i : i + n] for i in range(0, len(values), n)], colours)
-        for label, shape in ((0, "circle"), (1, "square")):
-            members = [p for p in block["points"] if int(p[2]) == label]
-            x, y = [p[0] for p in members], [p[1] for p in members]
-            axes.marks(x, y, shape, SERIES[label], 4)
-        picture.text(left, top - 17, clean(panel["title"], 26), size=10)
-        picture.text(left, top - 5, clean(panel.get("subtitle", ""), 30), size=9)
-        for at, value in ((left, x0), (left + size - 34, x1)):
-            picture.text(at, top + size - 28, f"{value:g}", size=9, anchor="middle")
-        for at, value in ((top + size - 40, y0), (top + 6, y1)):
-            picture.text(left - 4, at, f"{value:g}", size=9, anchor="end")
-    rows = [[p[0], p[1], int(p[2])] for p in block["points"]]
-    return Drawing(picture, ["x1", "x2", "class"], rows)
-
-
 FIGURES = {
     "map": object_map,
     "space": space,
     "stems": stems,
-    "matrix": matrix,
     "curves": curves,
-    "maps": maps,
-    "scatter": scatter,
 }

@@ -10,6 +10,7 @@ import functools
 import hashlib
 from importlib.resources import files
 
+from ..words import TURNING
 from .figures import FIGURES, drawn, svg
 
 # Verdict of a statement -> its class in the style sheet and its words.
@@ -82,7 +83,7 @@ def _filled(document, prefix):
         name = figure_name(block, used, prefix)
         used.add(name)
         drawing = drawn(block)
-        data[name] = {"title": block["title"], **_packed(drawing)}
+        data[name] = {"title": block["title"], **_numbers(drawing)}
         return {"name": name, "svg": svg(drawing, name, alternative(block))}
 
     template = environment().get_template("body.html")
@@ -119,25 +120,13 @@ def _hash(text):
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
 
 
-def _packed(drawing):
-    """The numbers of a figure, texts that come again and again replaced by their number."""
-    rows = [list(row) for row in drawing.rows]
-    texts = {}
-    for i, _ in enumerate(drawing.columns):
-        column = [row[i] for row in rows]
-        if all(isinstance(cell, str) for cell in column):
-            words = list(dict.fromkeys(column))
-            if 2 * len(words) < len(rows):
-                texts[i] = words
-                number = {word: k for k, word in enumerate(words)}
-                for row in rows:
-                    row[i] = number[row[i]]
-    rows = [[_short(cell) for cell in row] for row in rows]
-    return {"columns": drawing.columns, "texts": texts, "rows": rows}
-
-
-def _short(cell):
-    return float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell
+def _numbers(drawing):
+    """The numbers of a figure, with as many digits as a reader wants."""
+    rows = [
+        [float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell for cell in row]
+        for row in drawing.rows
+    ]
+    return {"columns": drawing.columns, "rows": rows}
 
 
 @functools.cache
@@ -152,6 +141,7 @@ def environment():
     templates = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
         autoescape=True,
+        finalize=lambda shown: shown.translate(TURNING) if isinstance(shown, str) else shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -34,16 +34,21 @@ def document(values):
         ("new rows", f"{values['n_new']} ({values['new']})"),
         ("classes", ", ".join(values["classes"][:12]) if several else "one"),
     ]
-    columns = ["p-value", "squared distance", "distance to all rows"]
-    columns += [words_cell("nearest class")] if several else []
+    columns = ["p-value", "squared distance"]
+    columns += ["distance to all rows", words_cell("nearest class")] if several else []
     columns.append(words_cell("unusual columns"))
     rows = [_row(row, several) for row in values["most_novel"]]
     words = (
         "The p-value says how unusual it is for a row like the training rows to be as far from "
-        "every class. Percentages are shares of a column in the squared distance to the nearest "
-        "class. A large distance to all rows together means: unlike everything seen. A small one, "
-        "with a small p-value, means: between the classes."
+        "every class. Percentages say how much a column adds to the squared distance to the "
+        "nearest class; other columns may lower it, so they can be more than 100 % together."
     )
+    if several:
+        words += (
+            " A large distance to all rows together means: unlike everything seen. A small one, "
+            "with a small p-value, means: between the classes."
+        )
+    key = {"kind": "key", "states": [("ours", "flagged"), ("reference", "not flagged")]}
     promise = {
         "kind": "details",
         "summary": "What the p-values promise",
@@ -56,7 +61,7 @@ def document(values):
         "answers": list(_cards(values, rule)),
         "facts": facts,
         "notices": values["notes"],
-        "sections": [section("novel", title, paragraph(words), most_novel, promise)],
+        "sections": [section("novel", title, paragraph(words), most_novel, key, promise)],
         "footer": "This page is one file and needs no network.",
     }
 
@@ -83,7 +88,7 @@ def _cards(values, rule):
 
 
 def _row(row, several):
-    numbers = [row["p none"], row["d2"], row["background"]]
+    numbers = [row["p none"], row["d2"], *([row["background"]] if several else [])]
     cells = [{"text": f"{value:.3g}", "value": value} for value in numbers]
     cells += [words_cell(row["nearest class"])] if several else []
     cells.append(words_cell(row["columns"]))

@@ -1,11 +1,13 @@
 """Sections on how well the methods do: leaderboard, classes, curves, calibration."""
 
 import math
+from functools import partial
 
 from ..words import number, percent
 from .blocks import (
     area_cell,
     error_name,
+    first_rows,
     interval,
     number_cell,
     paragraph,
@@ -35,19 +37,11 @@ def leaderboard_section(values):
         "milliseconds to predict 1000",
         words_cell("most frequently selected parameters"),
     ]
-    first = table("Errors on held-out objects", "method", columns, rows[:FIRST_ROWS])
-    everyone = None
-    if len(rows) > FIRST_ROWS:
-        everyone = {
-            "kind": "details",
-            "summary": f"All {len(rows)} methods",
-            "items": [table("All methods", "method", columns, rows, filter=len(rows) > 8)],
-        }
+    methods = partial(table, "Errors on held-out objects", "method", columns)
     return section(
         "leaderboard",
         "Leaderboard",
-        first,
-        everyone,
+        *first_rows(methods, rows, FIRST_ROWS, "methods"),
         {
             "kind": "key",
             "states": [
@@ -89,10 +83,15 @@ def _method_row(i, row, scale):
             gap,
             percent_cell(row["balanced"][0]),
             number_cell(row["fit_seconds"], f"{row['fit_seconds']:.2f}"),
-            number_cell(milliseconds, None if milliseconds is None else f"{milliseconds:.0f}"),
+            number_cell(milliseconds, _milliseconds(milliseconds)),
             words_cell(row["params"]),
         ],
     }
+
+
+def _milliseconds(value):
+    """A time in words: one decimal where it is short."""
+    return None if value is None else number(value, 0 if value >= 10 else 1)
 
 
 def _how_measured(values):
@@ -164,54 +163,32 @@ def classes_section(values):
         "Recall: of the objects of this class, the share that is found. Precision: of the objects "
         "that are predicted as this class, the share that belongs to it. F1 is their harmonic mean."
     )
-    curves = _curves(values)
-    blocks = [by_class, words]
-    if curves:
-        parts = [blocks] if len(curves) == 1 else [[by_class], [words]]
-        blocks = [side_by_side(*parts, *curves)]
-    return section("classes", "Results by class", *blocks, short="Classes", half=not curves)
+    roc = _roc(values)
+    blocks = [side_by_side([by_class, words], roc)] if roc else [by_class, words]
+    return section("classes", "Results by class", *blocks, short="Classes", half=not roc)
 
 
-def _curves(values):
-    """ROC and precision-recall curves, each unless it lies in the corner."""
+def _roc(values):
+    """ROC curves, unless they all lie in the corner."""
     curves = values["curves"]
-    n, shown = len(values["classes"]), len(curves["precision_recall"])
-    which = f" The {shown} classes with the smallest areas of {n}." if n > shown else ""
-    figures = []
-    for name, title, xlabel, ylabel, words in (
-        (
-            "roc",
-            "ROC curve (area)",
-            "false positive rate",
-            "true positive rate",
-            "The dashed line is guessing.",
-        ),
-        (
-            "precision_recall",
-            "Precision-recall curve (average precision)",
-            "recall",
-            "precision",
-            "Guessing would have a precision equal to the share of the class.",
-        ),
-    ):
-        series = [{**one, "text": f"{one['area']:.3f}"} for one in curves[name]]
-        if series and min(one["area"] for one in series) < CORNER:
-            figures.append(
-                {
-                    "kind": "curves",
-                    "plain": True,
-                    "xlim": (0, 1),
-                    "ylim": (0, 1),
-                    "id": name.replace("_", "-"),
-                    "title": title,
-                    "xlabel": xlabel,
-                    "ylabel": ylabel,
-                    "series": series,
-                    "diagonal": (0, 1) if name == "roc" else None,
-                    "words": f"Each class against the others, held-out. {words}{which}",
-                }
-            )
-    return figures
+    if not curves or min(one["area"] for one in curves) >= CORNER:
+        return None
+    n, some = len(values["classes"]), ""
+    if 2 < len(curves) < n:
+        some = f" The {len(curves)} classes with the smallest areas of {n}."
+    return {
+        "kind": "curves",
+        "plain": True,
+        "xlim": (0, 1),
+        "ylim": (0, 1),
+        "id": "roc",
+        "title": "ROC curve (area)",
+        "xlabel": "false positive rate",
+        "ylabel": "true positive rate",
+        "series": [{**one, "text": f"{one['area']:.3f}"} for one in curves],
+        "diagonal": (0, 1),
+        "words": f"Each class against the others, held-out. The dashed line is guessing.{some}",
+    }
 
 
 def calibration_section(values):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..words import counted, percent
 from .answers import card
-from .blocks import paragraph, section, side_by_side, table
+from .blocks import confusion_table, paragraph, section, side_by_side, table
 
 # Objects and columns that the page lists.
 MOST_OBJECTS, MOST_COLUMNS = 50, 30
@@ -49,14 +49,16 @@ def document(values):
 def _cards(values, drift):
     """The questions of the first screen."""
     n, n_flagged, scores = values["n"], values["n_flagged"], values["scores"]
-    counts = ", ".join(f"{label} {times}" for label, times, *_ in values["classes"][:MOST_NAMED])
-    more = " …" * (len(values["classes"]) > MOST_NAMED)
-    detail = f"By {values['model']}: {counts}{more}."
-    yield card("What was predicted?", counted(n, "object"), detail, "classes")
+    frequent = sorted((row for row in values["classes"] if row[1]), key=lambda row: -row[1])
+    counts = ", ".join(f"{label} {times}" for label, times, *_ in frequent[:MOST_NAMED])
+    rest = len(frequent) - MOST_NAMED
+    more = f" and {counted(rest, 'class', 'classes')} more" if rest > 0 else ""
+    detail = f"{counted(n, 'object')}, by {values['model']}."
+    yield card("What was predicted?", counts + more, detail, "classes")
     question = "Are there objects unlike every class?"
     if n_flagged:
-        words = f"{counted(n_flagged, 'object')} of {n}, farther away than training objects."
-        yield card(question, str(n_flagged), words, "unlike", "fair")
+        words = "By their p-values they are farther from every class than training objects are."
+        yield card(question, f"{n_flagged} of {n}", words, "unlike", "fair")
     else:
         words = "None looks unlike every class."
         yield card(question, "No", words, "classes", "good")
@@ -66,8 +68,11 @@ def _cards(values, drift):
         state = "fair" if changed else "good"
         yield card("Have the data changed?", "Yes" if changed else "No sign", words, link, state)
     if scores:
-        words = f"Accuracy on {counted(scores['n'], 'object')} of known class."
-        yield card("How right are they?", percent(scores["accuracy"]), words, "classes")
+        guess = max(map(sum, scores["confusion"])) / scores["n"]
+        words = f"Accuracy on {counted(scores['n'], 'object')} of known class. "
+        words += f"Always predicting the most frequent class: {percent(guess)}."
+        state = "good" if scores["accuracy"] > guess else "bad"
+        yield card("How right are they?", percent(scores["accuracy"]), words, "classes", state)
 
 
 def page_values(rows, proba, about, drifts, X):
@@ -159,7 +164,7 @@ def _unlike(values):
     if values["n_flagged"] > len(values["unlike"]):
         text += f" The first {len(values['unlike'])} of {values['n_flagged']} are listed."
     rows = [(name, label, f"{p:g}", far) for name, label, p, far in values["unlike"]]
-    columns = ["nearest class", "p-value", "columns farthest from the training rows"]
+    columns = ["prediction", "p-value", "columns farthest from the training rows"]
     objects = table(None, "object", columns, _rows(rows), prose=True)
     return section("unlike", "Objects unlike every class", paragraph(text), objects)
 
@@ -193,14 +198,20 @@ def _drift(values):
             d["training"],
             d["present"],
             percent(d["outside"]),
-            "" if d["shift"] is None else f"{d['shift']:+.2g}".replace("-", "\N{MINUS SIGN}"),
+            "" if d["shift"] is None else _signed(d["shift"]),
             {"text": "changed", "state": "differ"} if d["changed"] else "no",
         )
         for d in values["drift"][:MOST_COLUMNS]
     ]
     heads = ["training", "now", "outside", "shift", "clear change"]
     columns = table("New objects and training rows", "column", heads, _rows(rows))
-    return section("drift", "Columns that have drifted", side_by_side([columns], [paragraph(text)]))
+    return section("drift", "Columns against the training rows", paragraph(text), columns)
+
+
+def _signed(value):
+    """A number with its sign, and decimals where it is small."""
+    text = f"{value:+.0f}" if abs(value) >= 10 else f"{value:+.2g}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _scores(values):
@@ -211,8 +222,4 @@ def _scores(values):
         f"On {counted(scores['n'], 'object')} of known class the accuracy is "
         f"{percent(scores['accuracy'])} (balanced {percent(scores['balanced_accuracy'])})."
     )
-    rows = [(label, *counts) for label, counts in zip(scores["classes"], scores["confusion"])]
-    confusion = table(
-        "How right they are", "true class, predicted as", scores["classes"], _rows(rows)
-    )
-    return [confusion, paragraph(text)]
+    return [confusion_table(scores), paragraph(text)]

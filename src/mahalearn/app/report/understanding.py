@@ -1,9 +1,13 @@
 """Sections on where the best method fails, and why."""
 
+from functools import partial
+
 from ..words import counted, number, percent
 from .answers import confusions, learning_verdict
 from .blocks import (
+    confusion_table,
     error_name,
+    first_rows,
     interval,
     number_cell,
     paragraph,
@@ -14,7 +18,7 @@ from .blocks import (
     words_cell,
 )
 
-# Classes that a table of the confusion matrix shows; more become a picture and a list.
+# Classes that a table of the confusion matrix shows; of more the worst pairs are listed alone.
 MOST_CLASSES = 20
 MOST_CONFUSIONS = 20
 MOST_IMPORTANCES = 12
@@ -33,7 +37,7 @@ def map_section(values):
     right = []
     if len(classes) <= MOST_CLASSES:
         words = "Percent of the true class, and number of predictions for held-out objects."
-        right = [_confusion_table(values), paragraph(words)]
+        right = [confusion_table(values), paragraph(words)]
     if len(classes) > 6:
         right.append(_worst_pairs(values))
     shown, n = len(points["names"]), points["objects"]
@@ -58,44 +62,7 @@ def map_section(values):
             f"all classes (p ≤ {percent(LEVEL, 0)}).{sample}"
         ),
     }
-    blocks = [side_by_side(figure, right)] if right else [figure]
-    if len(classes) > MOST_CLASSES:
-        blocks.append(
-            {
-                "kind": "matrix",
-                "id": "confusion-matrix",
-                "title": "Confusion matrix (blue: correct, orange: errors)",
-                "xlabel": "predicted class",
-                "ylabel": "true class",
-                "classes": classes,
-                "table": values["confusion"],
-                "words": "The darker, the larger the share of the row.",
-            }
-        )
-    return section("map", "Where it fails", *blocks)
-
-
-def _confusion_table(values):
-    classes, counts = values["classes"], values["confusion"]
-    rows = []
-    for i, name in enumerate(classes):
-        total = sum(counts[i]) or 1
-        cells = []
-        for j, count in enumerate(counts[i]):
-            state = "shade" if i == j else "slip" if count else ""
-            hint = f"{count} of {total} predictions for {name} were {classes[j]}"
-            text = percent(count / total, 0) if count else "·"
-            cells.append({"text": text, "state": state, "share": count / total, "hint": hint})
-            if count:
-                cells[-1] |= {"detail": str(count), "pair": f"{i},{j}"}
-        rows.append({"label": name, "cells": cells})
-    return {
-        "kind": "table",
-        "caption": "Confusion matrix",
-        "corner": "true \\ predicted",
-        "columns": classes,
-        "rows": rows,
-    }
+    return section("map", "Where it fails", side_by_side(figure, right) if right else figure)
 
 
 def _worst_pairs(values):
@@ -118,6 +85,8 @@ def _worst_pairs(values):
 def importance_section(values):
     """The columns that matter, and the hardest objects."""
     importance, hardest = values.get("importance"), _hardest(values)
+    if not importance and not values["hardest"]["rows"]:
+        return None
     if not importance:
         half = values["problem"]["kind"] == "proximity"  # texts and reasons need the width
         return section("hardest", "Hardest objects", *hardest, half=half)
@@ -137,23 +106,15 @@ def importance_section(values):
         text += " No column has an interval that is entirely above 0."
     scale = max(row["increase"][2] for row in rows) or 1.0
     lines = [_importance_row(row, scale) for row in rows]
-    left = [_importances(lines[:MOST_IMPORTANCES])]
-    if len(rows) > MOST_IMPORTANCES:
-        everyone = _importances(lines, filter=True)
-        summary = f"All {len(rows)} columns"
-        left.append({"kind": "details", "summary": summary, "items": [everyone]})
+    caption = "Permutation importance (percentage points)"
+    importances = partial(table, caption, "column", ["rise (95 % interval)"])
+    left = first_rows(importances, lines, MOST_IMPORTANCES, "columns")
     return section(
         "importance",
         "What drives the decision, and hard cases",
         side_by_side([*left, paragraph(text)], [{"kind": "anchor", "id": "hardest"}, *hardest]),
         short="Columns and hard cases",
     )
-
-
-def _importances(lines, **options):
-    columns = ["rise (95 % interval)"]
-    caption = "Permutation importance (percentage points)"
-    return table(caption, "column", columns, lines, **options)
 
 
 def _importance_row(row, scale):
@@ -242,7 +203,7 @@ def distances_section(values):
         )
     if len(pairs) > 1:
         text += " The pairs of classes that are confused most often:"
-    figures = [_pair(i, pair, who if foreign else None) for i, pair in enumerate(pairs, 1)]
+    figures = [_pair(i, pair) for i, pair in enumerate(pairs, 1)]
     return section(
         "distances",
         "Distances to the classes",
@@ -253,15 +214,10 @@ def distances_section(values):
     )
 
 
-def _pair(i, pair, who):
+def _pair(i, pair):
     a, b = pair["classes"]
     left, objects = pair["left_out"], pair.get("objects")
-    words = "Each point is an object. "
-    if pair.get("regions"):
-        words += "The background colour is the class that is predicted from the two distances"
-        words += f" by {who}. " if who else ". "
-    else:
-        words += "The prediction depends on more than these two distances. "
+    words = "Each point is an object; on the grey line both classes are as far. "
     if objects and objects > len(pair["points"]) + left:
         words += f"A random sample of {len(pair['points']) + left} of {objects} objects is drawn. "
     if left:
@@ -297,7 +253,7 @@ def learning_section(values):
                 "band": True,
                 "percent": "y",
                 "xlim": (0, 1.04 * sizes[-1]),
-                "ylim": (0, min(max(high), 2.2 * max(mean) + 0.02) * 1.06 or 0.01),
+                "ylim": (0, 1.06 * max(high)),
                 "id": "learning-curve",
                 "title": "Learning curve",
                 "xlabel": "training objects",

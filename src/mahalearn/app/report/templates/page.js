@@ -3,11 +3,6 @@
   const root = document.querySelector(".mahalearn");
   const data = JSON.parse(document.getElementById("figure-data").textContent);
   const objects = JSON.parse(document.getElementById("object-data").textContent);
-  for (const table of Object.values(data)) {
-    for (const [i, words] of Object.entries(table.texts)) {
-      for (const row of table.rows) row[i] = words[row[i]];
-    }
-  }
   const make = (tag, text, options = {}) => Object.assign(document.createElement(tag), { textContent: text }, options);
 
   // Tables: sort by a click on a head, filter by a text.

@@ -1,7 +1,7 @@
 """A document as Markdown, for the documentation; figures become files beside it."""
 
-from .figures import FIGURES, drawn, svg
-from .html import VERDICTS, alternative
+from ..app.report.figures import FIGURES, drawn, svg
+from ..app.report.html import VERDICTS, alternative
 
 _SIGNS = {"agree": "", "differ": " ✗", "apart": "", "": ""}
 
