@@ -30,9 +30,12 @@ LANDMARK_PASSES = 15
 SCALED = 500
 # Rows of batches that an encoder learns from.
 ENCODED_ROWS = 20_000
-# What is expected to take longer is announced; measures are timed on so many objects before.
-LONG_SECONDS = 60.0
-TIMED_OBJECTS = 12
+# What is expected to take longer is announced, for more objects than these. Measures are timed
+# before, on so many objects that it takes long enough for the clock.
+LONG_SECONDS, FEW_OBJECTS = 60.0, 120
+TIMED_OBJECTS, LONG_ENOUGH = (6, 25), 0.02
+# Pairs of a pilot and of the choice of a scale, about.
+PILOT_PAIRS = 900_000
 
 
 class MemberData:
@@ -208,13 +211,14 @@ class ObjectData(MemberData):
     is fitted in each fold.
     """
 
-    def __init__(self, X, y, codes, kernels):
+    def __init__(self, X, y, codes, kernels, announced=False):
         self.user_X, self.y, self.codes = X, y, codes
         self.user_kernels = [form for kernel in kernels for form in _forms(kernel, X)]
         self.views = _views(self.user_kernels)
         n, count, pairs = len(y), len(self.user_kernels), {}
         check_memory((3 + 2 * count) * n**2, f"{count} kernel matrices of {n} objects")
-        _announce(self.user_kernels, X, n**2, "all pairs")
+        if not announced:
+            _announce(self.user_kernels, X, "all pairs", n**2)
         self.fitted = [_fit(kernel, X, y, pairs) for kernel in self.user_kernels]
         grams = [_gram(X, codes, *fitted) for fitted in self.fitted]
         self.spread = total_spread(grams[0])
@@ -258,15 +262,15 @@ class ManyObjects(MemberData):
         self.X, self.y, self.codes = X, y, codes
         forms = [form for kernel in kernels for form in _forms(kernel, X)]
         self.views = _views(forms)
-        pairs = len(y) * N_LANDMARKS * LANDMARK_PASSES
-        _announce(forms, X, pairs, f"{N_LANDMARKS} landmarks and each")
+        chosen = len(y) * N_LANDMARKS * LANDMARK_PASSES
+        _announce(forms, X, f"{N_LANDMARKS} landmarks and each", PILOT_PAIRS, chosen)
         some = take(X, np.random.default_rng(0).permutation(len(y))[:SCALED]), {}
         self.kernels = [_with_scale(form, *some) for form in forms]
 
     def part(self, rows):
         """All pairs of some of the objects."""
         codes = np.unique(self.y[rows], return_inverse=True)[1]
-        return ObjectData(take(self.X, rows), self.y[rows], codes, self.kernels)
+        return ObjectData(take(self.X, rows), self.y[rows], codes, self.kernels, announced=True)
 
     def kernel_settings(self, kernel, bounded, first):
         """The kernels of a view, of the forms of a measure those that suit (`bounded`)."""
@@ -302,31 +306,43 @@ def _suited(kernels, user_kernels, bounded, view):
     return [{"kernel": kernel} for kernel in suited or [kernel for kernel, _ in pairs]]
 
 
-def measure_seconds(kernels, X, n_pairs):
-    """Seconds that measures of so many pairs of objects are expected to take.
+def measure_seconds(kernels, X):
+    """CPU seconds that each of the kernels' measures is expected to take for a pair of objects.
 
-    Those of a few objects are computed twice: the first call compiles.
+    A few objects are measured, and more where that takes no time; the first call compiles.
     """
-    rows = np.random.default_rng(0).permutation(len(X))[:TIMED_OBJECTS]
-    some, timed = take(X, rows), {}
+    rows, seconds = np.random.default_rng(0).permutation(len(X)), {}
     for kernel in map(as_kernel, kernels):
-        if kernel.times_pairs and kernel.pair_key not in timed:
-            for _ in range(2):
-                start = time.perf_counter()
-                kernel.pair_values(some, some)
-                timed[kernel.pair_key] = time.perf_counter() - start
-    return sum(timed.values()) * n_pairs / len(rows) ** 2
+        if not kernel.times_pairs or kernel.pair_key in seconds:
+            continue
+        kernel.pair_values(*[take(X, rows[:2])] * 2)
+        for count in TIMED_OBJECTS:
+            some = take(X, rows[:count])
+            start = time.process_time()
+            kernel.pair_values(some, some)
+            taken = time.process_time() - start
+            seconds[kernel.pair_key] = taken / len(some) ** 2
+            if taken > LONG_ENOUGH:
+                break
+    return list(seconds.values())
 
 
-def _announce(kernels, X, n_pairs, pairs):
-    """Warn before the measures of many objects are computed, if they take long."""
-    if len(X) <= 10 * TIMED_OBJECTS:
+def _announce(kernels, X, what, n_pairs, n_chosen=0):
+    """Warn before the measures of many objects are computed, if they take long.
+
+    n_pairs: pairs of every measure; n_chosen: further ones, of the measures that members choose,
+    which may be the slowest.
+    """
+    if len(X) <= FEW_OBJECTS:
         return
-    seconds = measure_seconds(kernels, X, n_pairs)
+    each = measure_seconds(kernels, X)
+    seconds = n_pairs * sum(each) + n_chosen * max(each, default=0.0)
     if seconds > LONG_SECONDS:
+        about = "up to about" if n_chosen else "about"
         warnings.warn(
-            f"The measures of {pairs} of {len(X)} objects are expected to take about "
-            f"{seconds:.0f} s. A single classifier with landmarks= measures far fewer pairs.",
+            f"The measures of {what} of {len(X)} objects are expected to take {about} "
+            f"{seconds:.0f} s of CPU time. A single classifier with landmarks= measures far fewer "
+            "pairs.",
             UserWarning,
             stacklevel=5,
         )
