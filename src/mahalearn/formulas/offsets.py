@@ -147,7 +147,8 @@ def best_cuts(values, above, weight_above, weight_below, tie, sizes):
     """
     order, there = np.argsort(values, axis=1), np.arange(values.shape[1]) < sizes[:, None]
     n_below = np.count_nonzero(~above & there, axis=1)
-    values, above, tie = (np.take_along_axis(a, order, axis=1) for a in (values, above, tie))
+    order += values.shape[1] * np.arange(len(values))[:, None]  # places in the flat arrays
+    values, above, tie = (a.take(order) for a in (values, above, tie))
     with np.errstate(invalid="ignore"):
         gaps = np.diff(values, axis=1)
     distinct = gaps > np.maximum(tie[:, :-1], tie[:, 1:])
