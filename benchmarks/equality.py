@@ -60,6 +60,9 @@ KNOWN: dict[str, str] = {
         "the default reg for dissimilarities is in the kernel's unit"
     ),
     r"^search: .*scoring=neg_log_loss": "temperatures of many candidates are fitted at once",
+    r"^search at landmarks: kqd\(.*grid=default.* many (dask|batches)": (
+        "offsets: one far object no longer makes all others tie"
+    ),
 }
 # {regular expression on recorded keys: its replacement}: options that have another form since.
 RENAMED = {r"\bcross_fit=True,": ""}
@@ -67,6 +70,7 @@ RENAMED = {r"\bcross_fit=True,": ""}
 GONE = {
     r"^detector: novelty\(.*variant=auto": "the detector has no variant 'auto'",
     r"^detector: novelty\(.*search=": "the detector searches no parameters",
+    r"^gaussian: .*weights_from=": "descent_weights(model.feature_distances(X)) gives these weights",
 }
 
 RTOL = 1e-8
