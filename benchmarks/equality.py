@@ -70,7 +70,7 @@ RENAMED = {r"\bcross_fit=True,": ""}
 GONE = {
     r"^detector: novelty\(.*variant=auto": "the detector has no variant 'auto'",
     r"^detector: novelty\(.*search=": "the detector searches no parameters",
-    r"^gaussian: .*weights_from=": "descent_weights(model.feature_distances(X)) gives these weights",
+    r"^gaussian: .*weights_from=": "descent_weights(feature_distances(X)) gives these weights",
 }
 
 RTOL = 1e-8
