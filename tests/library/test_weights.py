@@ -79,10 +79,11 @@ def test_searches_pass_weights_on(model, data):
     grid = {"C": [1.0, 10.0]} if hasattr(model, "C") else {"reg": [0.01, 0.1]}
     model, cv = clone(model).set_params(gamma=0.3, standardize=False), StratifiedKFold(3)
     ours = KernelSearchCV(model, grid, cv=cv).fit(X, y, sample_weight=weights + 1)
-    for f, (train, test) in enumerate(cv.split(X, y)):  # the scores count all objects alike
+    for f, (train, test) in enumerate(cv.split(X, y)):  # weights count in the scores, too
         for i, params in enumerate(ours.cv_results_["params"]):
             one = clone(model).set_params(**params).fit(X[train], y[train], weights[train] + 1)
-            assert ours.cv_results_[f"split{f}_test_score"][i] == one.score(X[test], y[test])
+            score = one.score(X[test], y[test], weights[test] + 1)
+            assert_allclose(ours.cv_results_[f"split{f}_test_score"][i], score)
     copies = clone(model).set_params(**ours.best_params_)
     copies.fit(np.repeat(X, weights + 1, axis=0), np.repeat(y, weights + 1))
     assert_allclose(ours.decision_function(Z), copies.decision_function(Z), rtol=1e-5, atol=1e-6)
