@@ -510,7 +510,7 @@ def test_split_calibrates_with_what_it_holds_out(problem):
     levels = model.p_values(Q)
     # 30 % of 28 objects calibrate: three of each class or so.
     assert levels.min() >= 1 / 6
-    with pytest.warns(UserWarning, match="Too small for a confidence of 0.95"):
+    with pytest.warns(UserWarning, match="Classes too small for a confidence of 0.95"):
         assert model.predict_set(Q).all()
 
 
