@@ -715,7 +715,7 @@ def test_members_of_a_large_matrix_are_at_landmarks(small_limits):
     K, k = (-np.sqrt(((A[:, None] - X) ** 2).sum(axis=-1)) for A in (X, queries))
     families = ("svm", "kernel_ridge", "kqd", "kernel_fisher")
     model = MahalanobisClassifierCV(families, kernel="precomputed", random_state=0)
-    with pytest.warns(UserWarning, match="svm, kernel_ridge .left out: no form at land"):
+    with pytest.warns(UserWarning, match="svm, kernel_ridge .left out: it cannot use land"):
         model.fit(K, y)
     assert all(len(member.landmarks_) == 40 for member in model.members_.values())
     exact = clone(model).set_params(effort="best", families=families[2:]).fit(K, y)
