@@ -8,7 +8,7 @@ import mahalearn
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-REQUIREMENT = re.compile(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)$")
+REQUIREMENT = re.compile(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)(?:,<[\d.]+)?$")
 # Extras that users install, and polars, whose tables the estimators take.
 EXTRAS = ("measures", "bio", "transport", "plot", "progress", "cli", "distributed")
 
