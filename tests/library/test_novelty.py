@@ -375,7 +375,11 @@ def test_a_corrected_kernel_is_cross_conformal(problem):
         ({"spectrum": "clip", "variant": "other-classes"}, "y", "Leave spectrum='krein'"),
         ({"variant": "IC+", "cv": 1}, "y", "at least two folds"),
         ({"kernel": "precomputed", "normalize": True}, "K", "takes kernel values. Leave"),
-        ({"kernel": "linear", "variant": "RC+", "reg": 1e-18}, "y", "smaller than the rounding errors"),
+        (
+            {"kernel": "linear", "variant": "RC+", "reg": 1e-18},
+            "y",
+            "smaller than the rounding errors",
+        ),
     ],
 )
 def test_bad_parameters(problem, options, labels, message):
@@ -417,7 +421,9 @@ def test_small_samples_are_named(problem):
         model = KernelMahalanobisNovelty(level=0.05).fit(X[:10])
     assert (model.predict(Q + 50) == 1).all()
     model = KernelMahalanobisNovelty().fit(X, y)
-    with pytest.warns(UserWarning, match=r"in every set: a \(9 objects\), b \(12.*needs 19 objects"):
+    with pytest.warns(
+        UserWarning, match=r"in every set: a \(9 objects\), b \(12.*needs 19 objects"
+    ):
         sets = model.predict_set(Q + 50)
     assert sets.all()
     with warnings.catch_warnings():
