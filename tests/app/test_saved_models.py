@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from own_data import flowers, refused, works, write_csv
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 
 from mahalearn import load_model, save_model
 from mahalearn.app.comparing.crossval import cross_validate
@@ -175,3 +176,10 @@ def test_compare_and_train_never_overwrite_what_they_read(tmp_path):
     assert "input of this command" in refused("compare", *source, "--out", tmp_path)
     (tmp_path / "m.skops").symlink_to(table)
     assert "input of this command" in refused("train", *source, "--out", tmp_path / "m.skops")
+
+
+def test_inspect_says_that_a_file_has_no_description(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    skops.dump(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops")
+    said = " ".join(works("inspect", tmp_path / "m.skops").output.split())
+    assert "skops file without a description: mahalearn train" in said

@@ -30,9 +30,11 @@ from mahalearn import (
     MahalanobisNovelty,
     MahalanobisSVC,
     OneVsRestSVC,
+    ProximityKernel,
     RecursiveFeatureMachine,
     to_onnx,
 )
+from mahalearn.app.comparing.model import MeasureRows
 from mahalearn.classifiers.boosted_trees import BoostedTrees
 
 pytest.importorskip("onnx")
@@ -209,6 +211,19 @@ def test_what_has_no_graph_is_refused_in_a_sentence(estimator, data, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)) as info:
         to_onnx(estimator)
     assert "\n" not in str(info.value)
+
+
+def test_pipelines_without_a_graph_are_refused_in_a_sentence():
+    """What `compare` saves for a matrix, and for objects."""
+    pytest.importorskip("skl2onnx")
+    D = np.abs(X[::45, :1] - X[::45, 0])
+    matrix = make_pipeline(ProximityKernel(), QDA(kernel="precomputed")).fit(D, [0, 0, 1, 1])
+    rows = make_pipeline(MeasureRows("edit"), LogisticRegression())
+    rows.fit(["ab", "abc", "xy", "xyz"], [0, 0, 1, 1])
+    for model, sentence in ((matrix, "ProximityKernel"), (rows, "MeasureRows takes objects")):
+        with pytest.raises(ValueError, match=sentence) as info:
+            to_onnx(model)
+        assert "\n" not in str(info.value)
 
 
 def test_every_classifier_has_a_graph_or_a_refusal():

@@ -3,6 +3,7 @@
 from sklearn.base import is_classifier
 
 from .graph import OPSET, TENSOR_TYPES, Graph
+from .kernels import NoGraphError
 from .outputs import output_names, output_type, outputs_of, write
 from .scores import class_scores
 
@@ -35,20 +36,33 @@ def pipeline_to_onnx(pipeline, dtype):
     try:
         import skl2onnx
         from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+        from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
     except ImportError as error:
         raise ImportError(
             "A pipeline needs skl2onnx, of the extra onnx: pip install 'mahalearn[onnx]'."
         ) from error
+    if not hasattr(pipeline, "n_features_in_"):
+        raise NoGraphError(
+            f"{type(pipeline[0]).__name__} takes objects, not rows of numbers: its pipeline has no "
+            "ONNX graph."
+        )
     register_converters()
     kind, last = {"float64": DoubleTensorType, "float32": FloatTensorType}[dtype], pipeline[-1]
     foreign = is_classifier(last) and not isinstance(last, CONVERTED)
-    return skl2onnx.to_onnx(
-        pipeline,
-        initial_types=[("X", kind([None, pipeline.n_features_in_]))],
-        target_opset=OPSET,
-        # Else probabilities would be a list of dictionaries.
-        options={id(last): {"zipmap": False}} if foreign else None,
-    )
+    try:
+        return skl2onnx.to_onnx(
+            pipeline,
+            initial_types=[("X", kind([None, pipeline.n_features_in_]))],
+            target_opset=OPSET,
+            # Else probabilities would be a list of dictionaries.
+            options={id(last): {"zipmap": False}} if foreign else None,
+        )
+    except (MissingConverter, MissingShapeCalculator) as error:
+        steps = ", ".join(type(step).__name__ for _, step in pipeline.steps)
+        reason = str(error).splitlines()[0]
+        raise NoGraphError(
+            f"A step of the pipeline ({steps}) has no ONNX graph. skl2onnx says: {reason}"
+        ) from error
 
 
 def _parse(scope, model, inputs, custom_parsers=None):

@@ -154,6 +154,13 @@ def _measures(problem, matrices):
 
 def inspect_model(about, path):
     """Print what a model file says about itself."""
+    if not about:
+        console.print(
+            f"{escape(str(path))} is a skops file without a description: mahalearn train, compare "
+            "and save_model write one.",
+            soft_wrap=True,
+        )
+        return
     table = Table("", "", box=None, show_header=False)
     training = about.get("training", {})
     tested = training.get("tested")
