@@ -771,9 +771,12 @@ def test_predict_reads_long_tables_as_train_did(tmp_path):
         "--out", tmp_path / "m.skops",
     )  # fmt: skip
     new = tmp_path / "new.csv"
-    new.write_text("\n".join([lines[0].replace("state", "STATE"), *lines[1:49]]))
+    new.write_text("\n".join(["Device,t,V,note,STATE", *lines[1:49]]))
     done = works("predict", tmp_path / "m.skops", new, "--out", tmp_path / "p.csv")
     assert "48 rows became 4 series" in done.output and "Scored on 4 objects" in done.output
+    said = " ".join(done.output.split())
+    assert "matched ignoring case and blanks: 'Device' for 'device', 'V' for 'v'." in said
+    assert "Column 'STATE' was taken for the classes 'state'." in said
     rows = list(csv.DictReader((tmp_path / "p.csv").open()))
     assert [row["object"] for row in rows] == ["d0", "d1", "d2", "d3"]
     assert [row["prediction"] for row in rows] == ["bad", "ok"] * 2

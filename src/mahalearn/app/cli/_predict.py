@@ -304,6 +304,8 @@ def _new_series(data, about, form, id, interpolate):
     frame, notes = read_table(data, find=find, **vars(form))
     columns = {**about["series"], **({} if id is None else {"id": id})}
     target = find(list(frame.columns))
+    if target not in (None, about["target"]):
+        notes = [*notes, f"Column {target!r} was taken for the classes {about['target']!r}."]
     new = long_collection(frame, **columns, target=target, interpolate=interpolate)
     truth, renamed = (None, []) if new.labels is None else _classes_like(new.labels, about)
     return New(new.objects, new.names, [*notes, *new.notes, *renamed], None, truth)

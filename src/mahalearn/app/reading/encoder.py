@@ -15,6 +15,7 @@ from .problem import (
     number_blocks,
     text_columns,
 )
+from .tables import matched_note
 
 
 def describe_table(X):
@@ -140,11 +141,10 @@ def _renamed(frame, names):
             renamed[near[0]] = name
     if not renamed:
         return frame, []
-    pairs = listed(f"{column!r} for {name!r}" for column, name in renamed.items())
     units = {renamed.get(c, c): unit for c, unit in frame.attrs.get("units", {}).items()}
     frame = frame.rename(columns=renamed)
     frame.attrs["units"] = units
-    return frame, [f"Columns were matched ignoring case and blanks: {pairs}."]
+    return frame, [matched_note(renamed)]
 
 
 def _check(X, feature):

@@ -33,7 +33,7 @@ from .problem import (
     symbols_met_once,
 )
 from .source import decoded, lines_of, load
-from .tables import find_columns
+from .tables import find_columns, matched_note
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -425,6 +425,11 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
     with Faults().raised() as faults:
         wanted = {"id": id, "time": time, "target": target, **dict(enumerate(value))}
         roles = find_columns(columns, wanted, faults)
+    renamed = {
+        column: wanted[role]
+        for role, column in roles.items()
+        if column != wanted[role] and column.lower().strip() == wanted[role].lower().strip()
+    }
     channels = [roles[i] for i in range(len(value))]
     with Faults().raised() as faults:
         with faults.collected():
@@ -454,6 +459,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         f"{counted(len(frame), 'row')} became {counted(len(rows), 'series', 'series')} of "
         f"{counted(len(channels), 'channel')}, of lengths {min(lengths)} to {max(lengths)}."
         + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else ""),
+        *([matched_note(renamed)] if renamed else []),
         *stand_in_notices(frame[channels]),
     ]
     return collection

@@ -141,6 +141,12 @@ def find_columns(names, wanted, faults):
     return chosen
 
 
+def matched_note(renamed):
+    """The sentence on columns whose names, by those of the table, were asked for in another way."""
+    pairs = listed(f"{column!r} for {name!r}" for column, name in renamed.items())
+    return f"Columns were matched ignoring case and blanks: {pairs}."
+
+
 def table_problem(
     frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None, faults=None
 ):
