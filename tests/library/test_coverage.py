@@ -263,7 +263,7 @@ def reference_margin(X, y, x):
 
 
 def plug_in(X, y, x):
-    """The rule of version 0.1: distances of three folds, ranks of a model of all objects."""
+    """A rule without a guarantee: distances of three folds, ranks of a model of all objects."""
     fold, held_out = np.arange(len(X)) % 3, []
     transformer = KernelMahalanobisTransformer("IC+", 0.01, gamma=0.2)
     for f in range(3):
