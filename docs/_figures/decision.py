@@ -61,7 +61,7 @@ PARTS = [
         318,
         280,
         [
-            "Curved borders, classes of unequal spread",
+            "Curved boundaries, classes of unequal spread",
             "KernelQuadraticDiscriminant()",
             "KernelFisherDiscriminant()",
         ],
@@ -84,7 +84,7 @@ PARTS = [
         176,
         350,
         [
-            "Strings, sequences, tables with gaps",
+            "Strings, sequences, missing cells",
             'KernelQuadraticDiscriminant(kernel="edit")',
             '"gower" · "hausdorff" · "alignment" …',
         ],

@@ -2,13 +2,13 @@
 Prediction sets that hold the true class
 ========================================
 
-At a confidence of 95 % the set of a new object holds its class in 95 % of cases, for every class.
-Easy objects get one class, hard ones several. The share is guaranteed on average over training sets. A better
-classifier has smaller sets.
+At a confidence of 95 % the set of a new object contains its class in at least 95 % of cases, for every
+class. Easy objects get one class, hard ones several. The share is guaranteed on average over training
+sets. A better classifier has smaller sets.
 
-In brackets: how the p-values are computed. ``full`` conformal p-values need no other objects for
-calibration and no refits (a closed form of this classifier); ``cross`` is cross-conformal, for any
-classifier.
+The legend names in brackets how the p-values are computed. ``full`` conformal p-values need no
+calibration set and no refits (a closed form of this classifier); ``cross`` is cross-conformal, for
+any classifier.
 """
 
 import matplotlib.pyplot as plt

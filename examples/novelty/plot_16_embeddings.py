@@ -3,7 +3,7 @@ Out-of-distribution detection on embeddings
 ===========================================
 
 A network learns seven of the ten digits. Its hidden layer is an embedding of the images. A
-detector on that embedding says which images show none of the seven, with p-values.
+detector on that embedding tests, with p-values, which images show none of the seven.
 """
 
 import matplotlib.pyplot as plt
@@ -54,7 +54,8 @@ for name, images in (
 
 # %%
 # Left: p-values of new images of known digits follow the diagonal, those of unknown digits are
-# small. Right: the unknown images with the smallest p-values, and what the network calls them.
+# small. Right: the unknown images with the smallest p-values, and the digits that the network
+# predicts for them.
 fig = plt.figure(figsize=(11, 4.2), layout="constrained")
 left, right = fig.subfigures(1, 2)
 ax = left.subplots()

@@ -1,10 +1,10 @@
 """
-XOR: why RC beats IC
-====================
+XOR: why RC is better than IC
+=============================
 
-Each class is two clouds at opposite corners. In the space of an RBF kernel a class spans few
-directions. The distance IC (invertible covariance) only measures along them: other directions are
-ignored, so points far from the data are near to *both* classes. RC (regularised covariance, the
+Each class has two clusters at opposite corners. In the space of an RBF kernel a class spans few
+directions. The distance IC (invertible covariance) ignores all other directions, so points far from
+the data are near to *both* classes. RC (regularised covariance, the
 default) adds σ² in every direction, so the distance also grows outside the span of a class.
 """
 
@@ -38,7 +38,9 @@ for ax, variant, reg in zip(axes, ["IC-", "IC+", "RC+"], [1e-2, 1e-2, 1e-2]):
         xticks=[],
         yticks=[],
     )
-fig.suptitle("Difference of the two scores; the black line is the border")
+fig.suptitle(
+    "Difference of the two scores; the black line is the decision boundary"
+)
 plt.show()
 
 # %%

@@ -1,11 +1,11 @@
 """
-Failing sensors: mark the dead ones with NaN
-============================================
+Failing sensors: set the failed ones to NaN
+===========================================
 
 Paper D's data have twenty classes and ten sensors, some of which fail. A failed sensor that reads 0
 distorts the distance to the true class. Descent weights give the *smallest* of the ten squared
-distances the most weight, and lose less accuracy. If you know which sensor is dead, set it to NaN:
-the densities of the other sensors are exact, and far fewer rows are misclassified.
+distances the most weight, so the accuracy falls less. If you know which sensor has failed, set it to
+NaN: the densities of the other sensors are exact, and the accuracy falls least.
 """
 
 import matplotlib.pyplot as plt
@@ -67,7 +67,9 @@ for curve, name, color in zip(
         levels, 100 * curve / repetitions, "o-", color=color, label=name
     )
 left.set(
-    xlabel="dead sensors of 10", ylabel="accuracy in %", title="Dead sensors"
+    xlabel="failed sensors of 10",
+    ylabel="accuracy in %",
+    title="Failed sensors",
 )
 right.set(
     xlabel="variance of the noise on three sensors", title="Noisy sensors"

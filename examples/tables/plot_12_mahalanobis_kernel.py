@@ -4,7 +4,7 @@ A kernel that does not depend on units
 
 One column is given in metres, then in centimetres, then in millimetres. The RBF
 kernel of an SVM depends on the unit, so the columns must be scaled first. The Mahalanobis kernel
-takes the scale from the data (paper B): the border is the same in every unit.
+takes the scale from the data (paper B): the decision boundary is the same in every unit.
 """
 
 import matplotlib.pyplot as plt
@@ -43,7 +43,7 @@ axes[0].legend(
     frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1, 0.35)
 )
 
-# The borders at a factor of 100.
+# The decision boundaries at a factor of 100.
 a, b = np.meshgrid(np.linspace(-1.8, 2.8, 150), np.linspace(-1.3, 1.8, 150))
 grid, unit = np.column_stack([a.ravel(), b.ravel()]), np.array([1, 100])
 for ax, name in zip(axes[1:], ["SVC, gamma='scale'", "MahalanobisSVC, full"]):

@@ -67,8 +67,8 @@ def _has_probabilities(estimator):
     if hasattr(estimator, "temperature_") or estimator._expects_probabilities():
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no probabilities here: its scores say which class wins, "
-        "not how surely. KernelSearchCV calibrates them on held-out objects, and so does "
+        f"{type(estimator).__name__} has no probabilities here: its scores rank the classes and "
+        f"are not calibrated. KernelSearchCV calibrates them on held-out objects, and so does "
         "sklearn.calibration.CalibratedClassifierCV."
     )
 

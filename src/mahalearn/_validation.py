@@ -72,7 +72,7 @@ def check_finite_distances(d2):
         raise ValueError(
             "The squared distances overflow: the kernel values and the regularisation are too far "
             "apart for floating point. Scale the kernel (or standardise the features), or choose "
-            "reg nearer to its values; reg_on='relative' measures reg in them."
+            "a reg of the size of the kernel values; reg_on='relative' does this."
         )
     return d2
 
@@ -387,7 +387,7 @@ def _text(path):
 
 LANDMARKS_REMEDY = (
     "Set landmarks=1000 (or 'auto'), with which memory does not grow with the number of objects: "
-    "docs/scale.md says when they pay."
+    "docs/scale.md says when they are faster."
 )
 _KERNEL_REMEDY = (
     f"{LANDMARKS_REMEDY} Otherwise fit on fewer objects; a class-wise variant (IC, RC) needs only "

@@ -604,8 +604,8 @@ class TypicalityDisplay:
         last, X = _last_step(estimator, X)
         if not hasattr(last, "p_none"):
             raise TypeError(
-                "TypicalityDisplay needs a KernelMahalanobisNovelty; for p-values that are there "
-                f"use TypicalityDisplay.from_predictions. Got {type(last).__name__}."
+                "TypicalityDisplay needs a KernelMahalanobisNovelty; for computed p-values use "
+                f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
             )
         level = last.level if level is None else level
         classes = getattr(last, "class_labels_", None)

@@ -171,7 +171,7 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
 def _refuse_exact(estimator):
     if getattr(estimator, "landmarks", None) is None:
         raise TypeError(
-            "Moments that merge are those of a classifier with landmarks=; got "
+            "Only moments of a classifier with landmarks= can be merged; got "
             f"{estimator!r}. GaussianClassifier takes dask collections in fit, and batches in "
             "partial_fit."
         )

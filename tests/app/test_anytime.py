@@ -183,7 +183,7 @@ def test_resume_goes_on_from_an_interruption(tmp_path, monkeypatch):
 
     monkeypatch.setattr(crossval, "run_cell", stopped)
     done = works(*command)
-    assert "--resume goes on" in done.output  # the finished folds are ranked, and kept
+    assert "--resume continues" in done.output  # the finished folds are ranked, and kept
     first = json.loads((tmp_path / "o" / "comparison.json").read_text())
     assert "exists already" in refused(*command)
     monkeypatch.setattr(crossval, "run_cell", run_cell)

@@ -442,13 +442,13 @@ FILES = {
     "info.xlsx": (info_sheet(), {"sheet": "2"}, SAME, None),
     "read-me.xlsx": (info_sheet(index=False), {}, SAME, "Sheet 'plants' was read"),
     # As laboratories write: units, words for missing numbers, sums, headers again.
-    "unit.csv": (with_unit("mg"), {}, SAME, "Units were taken off the numbers of 'height' (mg)"),
+    "unit.csv": (with_unit("mg"), {}, SAME, "Units were removed from the numbers of 'height' (mg)"),
     "unit-close.csv": (with_unit("mg/L", blank=""), {}, SAME, "(mg/L)"),
     "per-cent.csv": (with_unit("%"), {}, SAME, "(%)"),
     "degrees.csv": (with_unit("°C"), {}, SAME, "(°C)"),
     "unit-missing.csv": (
         with_unit("mg", last=f"{truth()['height'].iloc[-1]}"), {}, SAME,
-        "without a unit were taken as the others, by column 'height' (1)"
+        "without a unit were read in the unit of the others, by column 'height' (1)"
     ),
     "r-default.txt": (truth().to_csv(sep=" ", quoting=2).replace('"" ', "", 1), {}, SAME, None),
     "blank-within.txt": (
@@ -536,7 +536,7 @@ FILES = {
     "t.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(99), {}, "7z archive; unpack it", 0),
     "t.tar.gz": (gzip.compress(tar()), {}, "tar archive; unpack it", 0),
     "entities.xlsx": (hidden_entities(), {}, "defines entities in 'xl/worksheets/sheet1.dat'", 0),
-    "odd.csv": (odd("k. W."), {}, "numeric but for 'k. W.' in row 6", 0),
+    "odd.csv": (odd("k. W."), {}, "numeric except for 'k. W.' in row 6", 0),
     "mixed.csv": (
         odd("1.234"), {}, "'1.234': this may be 1234", 0
     ),
@@ -554,7 +554,7 @@ FILES = {
             + [{"a": "<0.5", "b": 1, "species": "x"}]
         ),
         {},
-        "numeric but for '<0.5' in row",
+        "numeric except for '<0.5' in row",
         0,
     ),
     "twice.json": (
@@ -676,7 +676,7 @@ def test_all_problems_of_a_file_are_said_at_once(tmp_path):
         r"Line 21 of .* has 6 cells, most have 5; others with their cells: 23 \(7\)",
         "'price' holds numbers in several units: 'kg' .* 'g'",
         "There is no column 'patient'",
-        "'height' is numeric but for 'zu wenig' in row 5: .* --missing",
+        "'height' is numeric except for 'zu wenig' in row 5: .* --missing",
         "'größe' is infinite in row 9",
     ):
         assert sum(re.search(words, line) is not None for line in problems) == 1, words
@@ -720,7 +720,9 @@ def test_rows_of_one_owner_are_to_stay_together(tmp_path):
     frame = truth().assign(patient=[f"p{i % 6}" for i in range(N)])  # of one class each
     (tmp_path / "t.csv").write_text(text(frame))
     said = unwrapped(works("inspect", tmp_path / "t.csv", *KNOWN).output)
-    assert "If 'patient' says what rows belong to" in said and "--groups names that column" in said
+    assert (
+        "If 'patient' names what a row belongs to" in said and "--groups names that column" in said
+    )
 
 
 def test_wide_tables_are_summarised_in_seconds(tmp_path):
@@ -903,7 +905,7 @@ def test_each_problem_is_said_once_and_what_follows_from_it_is_not(tmp_path):
     rows = [f"{v} ± 0.1,{'ab'[i % 2]}" for i, v in enumerate(truth()["height"])]
     (tmp_path / "t.csv").write_text("height,species\n" + "\n".join(rows))
     done = works("inspect", tmp_path / "t.csv", *KNOWN, code=2)
-    assert len(done.stderr.splitlines()) == 1 and "an error (±) behind them" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "an error (±) after them" in done.stderr
 
 
 def test_merged_classes_count_in_each_row(tmp_path):
@@ -939,7 +941,7 @@ def test_where_the_target_stands_is_told(tmp_path):
     done = works("inspect", path, *KNOWN, code=2)
     assert "is called 'species': transpose the table" in unwrapped(done.stderr)
     pd.DataFrame(D, index=NAMES, columns=NAMES).to_csv(path)
-    assert "--proximity reads it so" in unwrapped(works("inspect", path, code=2).stderr)
+    assert "--proximity reads it as a matrix" in unwrapped(works("inspect", path, code=2).stderr)
 
 
 def lines(rows):
@@ -1084,8 +1086,8 @@ def test_labelled_frames_and_condensed_arrays(tmp_path):
     ("text", "words"),
     [
         (lines(MATRICES["square.phy"].splitlines()[:-1]), "has only 4"),
-        (MATRICES["square.phy"].replace("5", "4", 1), "announces 4 objects.* but has 5"),
-        (MATRICES["square.phy"] + "more 1 2 3\n", "announces 5 objects.* but has 6"),
+        (MATRICES["square.phy"].replace("5", "4", 1), "declares 4 objects.* but has 5"),
+        (MATRICES["square.phy"] + "more 1 2 3\n", "declares 5 objects.* but has 6"),
         (MATRICES["square.phy"].rstrip()[:-7] + "\n", "'sp4'.* must have 5 numbers.* it has 4"),
         (MATRICES["square.phy"].replace("0.0000", "0.0x00"), "'0.0x00' in row 1.* not a number"),
         (MATRICES["lower.csv"].replace("0.0000", "0.0x00"), "'0.0x00' in row .* not a number"),

@@ -137,7 +137,7 @@ def test_finalists_are_fitted_on_all_rows_but_the_test_rows(folder, trained):
     assert mine["error"][0] == pytest.approx(errors / test.sum())
     assert found["rows"] == N and found["sample"] == 600 + LEAST - round(600 * counts["rare"] / N)
     page = (trained / "report.html").read_text(encoding="utf-8")
-    assert "On all rows" in page and "worked through part by part" in page
+    assert "On all rows" in page and "read part by part" in page
     about = model_about(trained / "model.skops")
     best = min(found["finalists"], key=lambda row: row["error"][0])
     assert about["training"]["objects"] == best["fitted_rows"]
@@ -152,7 +152,7 @@ def test_more_rows_than_so_many_are_worked_through_part_by_part(
     options += ["--sample", 300, "--jobs", 1]
     monkeypatch.setattr(_compare, "MANY", N - 1)
     done = works("compare", folder / name, *options, "--out", tmp_path / "many")
-    line = f"The {N} rows are worked through part by part"
+    line = f"The {N} rows are read part by part"
     assert " ".join(done.output.split()).count(line) == 1
     works("compare", folder / name, *options, *SMALL, "--out", tmp_path / "memory")
     many, memory = (
@@ -226,12 +226,12 @@ def test_a_stopped_prediction_goes_on_where_it_was(folder, trained, tmp_path, mo
 
     monkeypatch.setattr(_predict.PartWriter, "add", stops)
     done = works(*command, out, code=130)
-    assert "goes on" in " ".join(done.output.split()) and not out.exists()
+    assert "the same command continues" in " ".join(done.output.split()) and not out.exists()
     with open(tmp_path / "p.csv.partial", "ab") as file:
         file.write(b"half a li")  # what a kill leaves
     monkeypatch.setattr(_predict.PartWriter, "add", add)
     done = works(*command, out)
-    assert "rows are there from an earlier run" in done.output
+    assert "rows were written by an earlier run" in done.output
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert sorted(f.name for f in tmp_path.iterdir()) == ["p.csv", "whole.csv"]
     # A file of the folder that has changed since: nothing of the earlier run is taken over.

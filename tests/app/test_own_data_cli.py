@@ -272,7 +272,7 @@ def test_predict_writes_a_page_and_names_the_columns_that_drifted(trained, tmp_p
     said = " ".join(works("predict", model, write_csv(new, header, rows), *out).output.split())
     assert "Columns that changed" not in said and "Drift: no sign" in said
     page = report.read_text()
-    assert "How right are they?" in page and "Confusion matrix" in page
+    assert "How accurate are they?" in page and "Confusion matrix" in page
     one = write_csv(tmp_path / "one.csv", header, rows[:1])
     said = " ".join(works("predict", model, one, *out).output.split())
     assert "1 object predicted" in said and "rift" not in said
@@ -438,7 +438,7 @@ def test_inspect_looks_at_a_matrix_as_it_is(tmp_path):
     assert "Classes were" not in said and "1-NN" in said and "is not symmetric" in said
     assert "compare refuses the matrix as it is. --symmetrize mean" in said
     said = " ".join(works("inspect", *options, "--symmetrize", "mean").output.split())
-    assert "the mean of both directions counts" in said and "compare refuses" not in said
+    assert "the mean of both directions is used" in said and "compare refuses" not in said
     assert "not symmetric" in refused("compare", *options)
 
 

@@ -111,12 +111,12 @@ def test_an_interruption_is_answered(table, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["wine", "--target", "foo"], "--target does nothing for the set wine"),
-        (["wine", "--no-header"], "--header does nothing for the set wine"),
-        (["TABLE", "--symmetrize", "foo"], "--symmetrize does nothing for a table"),
-        (["TABLE", "--labels", "l.txt"], "--labels does nothing for a table"),
-        (["--proximity", "d.csv", "--mixed", "gower"], "--mixed does nothing for --proximity"),
-        (["--objects", "o.txt", "--kind", "similarity"], "it serves --proximity."),
+        (["wine", "--target", "foo"], "--target has no effect for the set wine"),
+        (["wine", "--no-header"], "--header has no effect for the set wine"),
+        (["TABLE", "--symmetrize", "foo"], "--symmetrize has no effect for a table"),
+        (["TABLE", "--labels", "l.txt"], "--labels has no effect for a table"),
+        (["--proximity", "d.csv", "--mixed", "gower"], "--mixed has no effect for --proximity"),
+        (["--objects", "o.txt", "--kind", "similarity"], "it is for --proximity."),
     ],
 )
 def test_options_that_would_be_ignored(table, arguments, words):
@@ -125,7 +125,7 @@ def test_options_that_would_be_ignored(table, arguments, words):
 
 def test_dissimilarities_are_no_similarities(matrix, recwarn):
     sentence = refused("compare", *matrix, "--kind", "similarity")
-    assert "has 0 with itself" in sentence and "--kind dissimilarity" in sentence
+    assert "has the value 0 with itself" in sentence and "--kind dissimilarity" in sentence
     assert not recwarn.list
 
 

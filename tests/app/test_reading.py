@@ -201,7 +201,7 @@ def test_what_is_wrong_is_said(tmp_path, text, target, words):
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("t.parquet", b"a,class\n1,x\n", "could not be read as a Parquet file: it is none, or"),
+        ("t.parquet", b"a,class\n1,x\n", "could not be read as a Parquet file: it is not one, or"),
         ("t.parquet", b"PAR1 and no more PAR1", "could not be read as a Parquet file"),
         ("t.npz", b"a,class\n1,x\n", "is not an NPZ file, as numpy.savez writes it"),
         (

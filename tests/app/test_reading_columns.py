@@ -37,13 +37,13 @@ def said(problem):
 def test_one_text_makes_no_names_of_numbers(tmp_path, odd):
     cells = [f"{i / 7:.3f}" for i in range(30)]
     cells[17] = odd
-    with pytest.raises(DataError, match=rf"'x' is numeric but for '{odd}' in row 19: correct"):
+    with pytest.raises(DataError, match=rf"'x' is numeric except for '{odd}' in row 19: correct"):
         read(tmp_path, table(cells))
     cells[20] = cells[3] = odd
-    with pytest.raises(DataError, match=rf"but for '{odd}' in row 5, '{odd}' in row 19, .* 22:"):
+    with pytest.raises(DataError, match=rf"except for '{odd}' in row 5, '{odd}' in row 19, .* 22:"):
         read(tmp_path, table(cells))
     commas = [cell.replace(".", ",") if cell != odd else "k. W." for cell in cells]
-    with pytest.raises(DataError, match=r"is numeric but for 'k\. W\.' in row 5"):
+    with pytest.raises(DataError, match=r"is numeric except for 'k\. W\.' in row 5"):
         read(tmp_path, table(commas, ";"))
 
 
@@ -74,7 +74,7 @@ def test_rows_are_counted_as_in_the_file(tmp_path):
         (["5.100,25", "4.200,5", "800"] * 5, "a comma, such as '5.100,25' in row 2"),
         (
             ["12.3±0.1", "−4 ± 2", "8 +/- 1e-3"] * 5,
-            r"an error \(±\) behind them, such as '12.3±0.1' in row 2",
+            r"an error \(±\) after them, such as '12.3±0.1' in row 2",
         ),
         (["1_065", "2_125", "800"] * 5, "underscores, such as '1_065' in row 2"),
         (

@@ -134,7 +134,10 @@ def test_columns_by_role(table, tmp_path):
         (lambda f: f.assign(year=2000.0 + np.arange(len(f)) % 7), "'year' holds dates or years"),
         (lambda f: f.assign(sample_id=7.0 * np.arange(len(f))), "'sample_id' has another whole"),
         (lambda f: f.assign(when=20240101.0 + np.arange(len(f)) % 20), "'when' holds dates"),
-        (lambda f: f.assign(code=(f["class"] == "x") * 1.0 + 0.5), "tells the class .* 'code'"),
+        (
+            lambda f: f.assign(code=(f["class"] == "x") * 1.0 + 0.5),
+            "determines the class .* 'code'",
+        ),
         (lambda f: f.assign(name=np.where(f["class"] == "x", "p", "q")), "the class .* 'name'"),
         (lambda f: pd.concat([f, f[:3]], ignore_index=True), "3 rows are equal to an earlier"),
         (

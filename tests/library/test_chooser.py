@@ -390,7 +390,7 @@ def many_words(monkeypatch):
 def test_many_objects_are_searched_at_landmarks(many_words):
     words, y = many_words
     families = ("kernel_fisher", "kqd", "neighbors")
-    with pytest.warns(UserWarning, match="neighbors .left out: no form at landmarks"):
+    with pytest.warns(UserWarning, match="neighbors .left out: it cannot use landmarks"):
         model = chooser(families, kernel="edit", cv=SPLITS).fit(words, y)
     assert set(model.candidates_) == {"kernel_fisher", "kqd"}
     for name, plain in model.candidates_.items():

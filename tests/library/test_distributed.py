@@ -322,7 +322,7 @@ def test_bad_input_gets_a_sentence():
             estimator.fit(X, labels)
     with pytest.raises(ValueError, match="one label each"):
         model.fit(rows, labels[:-3])
-    with pytest.raises(TypeError, match="arrays and dataframes are taken"):
+    with pytest.raises(TypeError, match="arrays and dataframes are accepted"):
         model.fit(pytest.importorskip("dask.bag").from_sequence([1, 2]), labels)
     with pytest.raises(TypeError, match="of one dimension"):
         model.fit(rows, labels[:, None])

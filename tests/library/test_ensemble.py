@@ -685,10 +685,10 @@ def many_blobs():
 def test_many_rows_have_members_at_landmarks(small_limits):
     X, y, queries, truth = many_blobs()
     exact = MahalanobisClassifierCV(cv=SPLITS, effort="best", families=CHEAP).fit(X, y)
-    with pytest.warns(UserWarning, match="no form at landmarks"):
+    with pytest.warns(UserWarning, match="cannot use landmarks"):
         model = MahalanobisClassifierCV(("svm", "kqd", *CHEAP), cv=SPLITS).fit(X, y)
     notes = {row["member"]: row["note"] for row in model.leaderboard_}
-    assert "no form at landmarks" in notes["svm"] and not notes["kqd"]
+    assert "cannot use landmarks" in notes["svm"] and not notes["kqd"]
     kernels = [m[-1] for m in model.members_.values() if hasattr(m[-1], "landmarks")]
     assert kernels and all(len(member.landmarks_) == 40 for member in kernels)
     assert abs(model.score(queries, truth) - exact.score(queries, truth)) < 0.06
@@ -715,7 +715,7 @@ def test_members_of_a_large_matrix_are_at_landmarks(small_limits):
     K, k = (-np.sqrt(((A[:, None] - X) ** 2).sum(axis=-1)) for A in (X, queries))
     families = ("svm", "kernel_ridge", "kqd", "kernel_fisher")
     model = MahalanobisClassifierCV(families, kernel="precomputed", random_state=0)
-    with pytest.warns(UserWarning, match="svm, kernel_ridge .left out: no form at land"):
+    with pytest.warns(UserWarning, match="svm, kernel_ridge .left out: it cannot use land"):
         model.fit(K, y)
     assert all(len(member.landmarks_) == 40 for member in model.members_.values())
     exact = clone(model).set_params(effort="best", families=families[2:]).fit(K, y)
@@ -844,7 +844,7 @@ def test_batches_with_other_columns_are_refused():
 
 def test_families_without_a_form_at_landmarks_say_that_batches_need_one():
     X, y = make_blobs(120, 3, centers=2, random_state=0)
-    with pytest.warns(UserWarning, match="svm.*no form at landmarks, which batches need"):
+    with pytest.warns(UserWarning, match="svm.*cannot use landmarks, which batches need"):
         MahalanobisClassifierCV(("svm", "gaussian"), random_state=0).fit([(X, y)])
 
 

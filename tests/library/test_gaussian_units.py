@@ -116,7 +116,7 @@ def test_a_column_in_another_unit_is_negligible_beside_a_common_variance(kind):
 
 
 def test_a_small_unit_does_not_cut_the_values_of_another_column():
-    """Accuracy .51 in 0.1: every column was cut at a limit set by the smallest unit."""
+    """Accuracy .51 where every column is cut at a limit set by the smallest unit."""
     rng = np.random.default_rng(0)
     y = np.arange(400) % 2
     X = rng.normal(size=(400, 2)) + [0, 5] * y[:, None]

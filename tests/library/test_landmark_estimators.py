@@ -747,8 +747,8 @@ def test_tools_of_scikit_learn():
         ({"landmarks": LandmarkMap(5, method="greedy")}, "method"),
         ({"landmarks": LandmarkMap(5, gamma=2.0)}, "the classifier's own parameter"),
         ({"landmarks": LandmarkMap(2.5)}, "positive whole number"),
-        ({"landmarks": 5, "spectrum": "shift"}, "no form at landmarks"),
-        ({"landmarks": 5, "offset": "loo"}, "no form at landmarks"),
+        ({"landmarks": 5, "spectrum": "shift"}, "not available with landmarks"),
+        ({"landmarks": 5, "offset": "loo"}, "not available with landmarks"),
         ({"landmarks": [3, 99], "kernel": "precomputed"}, "positions among the rows"),
         ({"landmarks": 3, "kernel": "precomputed"}, "square matrix"),
     ],
@@ -776,7 +776,7 @@ def test_bad_input_gets_a_sentence():
         clone(model).partial_fit(X, y, classes=["a", "b"])
     with pytest.raises(ValueError, match="greater than one"):
         model.fit(X[y == "a"], y[y == "a"])
-    with pytest.raises(ValueError, match="no form at landmarks"):
+    with pytest.raises(ValueError, match="not available with landmarks"):
         DissimilaritySpaceDiscriminant(landmarks=9, cv=5).fit(X, y)
     with pytest.raises(ValueError, match="first batch"):
         KernelQuadraticDiscriminant(kernel="precomputed", landmarks=5).fit([(X, y)])

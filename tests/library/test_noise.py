@@ -216,7 +216,7 @@ def test_the_search_of_the_mahalanobis_kernel_does_not_either():
 
 
 # A family reports the best of at most so many candidates. The interval is that of so many tests:
-# generous, and far from the .73 to 1.00 that version 0.1 reported.
+# generous, and far from the .73 to 1.00 that a leak of labels gives.
 CANDIDATES = 200
 
 

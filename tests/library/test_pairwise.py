@@ -229,7 +229,7 @@ def test_functions_are_told_apart_by_code_and_what_they_hold(tmp_path):
 
 def test_what_cannot_be_told_apart_is_refused(tmp_path):
     objects = [(x for x in "ab"), (x for x in "cd")]
-    with pytest.raises(ValueError, match=r"pickle can take them.*generator"):
+    with pytest.raises(ValueError, match=r"must be picklable.*generator"):
         pairwise(objects, lambda a, b: 1.0, out=tmp_path / "D.npy")
 
 

@@ -428,8 +428,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             raise ValueError(f"cv must be at least 2 folds, or None; got cv={self.cv!r}.")
         if self.cv is not None and self.landmarks is not None:
             raise ValueError(
-                "Out-of-fold distances have no form at landmarks, where one object has little "
-                "influence on its class; use cv=None."
+                "Out-of-fold distances are not available with landmarks, where one object has "
+                "little influence on its class; use cv=None."
             )
 
     def _fit_path(self, training, labels, values):

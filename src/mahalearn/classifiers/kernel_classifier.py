@@ -343,7 +343,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             warnings.warn(
                 f"An exact kernel classifier of {n} objects takes a time that grows with the cube "
                 "of their number; landmarks=1000 (or 'auto') takes one pass over them, and "
-                "predicts faster. docs/scale.md says when they pay.",
+                "predicts faster. docs/scale.md says when they are faster.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -520,7 +520,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         spectrum = self.checked_spectrum()
         if spectrum not in LANDMARK_SPECTRA:
             raise ValueError(
-                "spectrum='shift' has no form at landmarks; use 'krein', 'clip' or 'flip'."
+                "spectrum='shift' is not available with landmarks; use 'krein', 'clip' or 'flip'."
             )
         return spectrum
 

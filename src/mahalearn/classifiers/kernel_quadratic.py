@@ -259,9 +259,9 @@ def _warn_of_leave_one_out(folds, variant, reg_on):
     fixed = variant.startswith("RC") and resolved_reg_on(reg_on, variant) == "kernel"
     if fixed and is_leave_one_out(folds.splits, len(folds.codes)):
         warnings.warn(
-            f"LeaveOneOut() with reg_on='kernel' and {variant} flatters useless kernels: at a "
-            "fixed α the class of the left-out object, one object short, has the larger σ² and "
-            "wins too often. Use reg_on='covariance' or 'relative', or k folds.",
+            f"LeaveOneOut() with reg_on='kernel' and {variant} gives scores that are too high: at "
+            f"a fixed α the class of the left-out object has one object less, so a larger σ², and "
+            f"is predicted too often. Use reg_on='covariance' or 'relative', or k folds.",
             UserWarning,
             stacklevel=2,
         )
@@ -449,8 +449,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         offset = check_offset(self.offset, self.class_weight, self.priors)
         if offset == "loo" and self.landmarks is not None:
             raise ValueError(
-                "offset='loo' has no form at landmarks, where one object has little influence "
-                "on its class; use offset='error'."
+                "offset='loo' is not available with landmarks, where one object has little "
+                "influence on its class; use offset='error'."
             )
 
     def _fit_path(self, training, labels, values):

@@ -207,8 +207,9 @@ class OneVsRestSVC(KernelClassifier):
         """The policy about negative eigenvalues."""
         if self.spectrum == "krein":
             raise ValueError(
-                f"spectrum={self.spectrum!r} is no option of the support vector machine. The Kreĭn "
-                "SVM is spectrum='flip'; spectrum='ignore' hands the matrix to the solver as it is."
+                f"spectrum={self.spectrum!r} is not available for the support vector machine. The "
+                "Kreĭn SVM is spectrum='flip'; spectrum='ignore' passes the matrix to the solver "
+                "unchanged."
             )
         return super().checked_spectrum()
 

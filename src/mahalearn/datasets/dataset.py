@@ -113,8 +113,8 @@ class Dataset:
         """
         if self.split_sizes is None:
             raise ValueError(
-                f"{self.name!r} has no benchmark splits; paper protocols that draw their own are "
-                "served by train_fraction and sklearn.model_selection."
+                f"{self.name!r} has no benchmark splits; for random splits use train_fraction and "
+                f"sklearn.model_selection."
             )
         rng = check_random_state(random_state)
         n_train, n_test = self.split_sizes

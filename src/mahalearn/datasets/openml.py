@@ -19,7 +19,7 @@ def fetch(entry, missing_file):
             parser="liac-arff",  # needs no pandas
         )
     except (OSError, ValueError) as error:  # no network, or OpenML's own refusal
-        raise FileNotFoundError(f"{missing_file} {origin} could not be had: {error}") from error
+        raise FileNotFoundError(f"{missing_file} {origin} could not be fetched: {error}") from error
     if bunch.target is None or np.ndim(bunch.target) != 1:
         raise ValueError(f"{origin} has no single column of classes any more. {missing_file}")
     labels = np.array([_spelling(label) for label in bunch.target])

@@ -123,7 +123,9 @@ def _solve_core(R, n, e):
     # The rows differ in size by β, which is no ill condition: LAPACK without its estimate of one.
     *_, s, info = linalg.lapack.dgesv(A, zeta, overwrite_a=1)
     if info:
-        raise ValueError("reg is so small that it vanishes in rounding for this kernel; take more.")
+        raise ValueError(
+            "reg is so small that it vanishes in rounding for this kernel; take a larger one."
+        )
     return (1 - P) * s
 
 

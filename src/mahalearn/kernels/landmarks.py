@@ -537,7 +537,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         kxx = self.landmark_kernel_.self_similarities(X)
         if kxx is None:
             raise ValueError(
-                "A precomputed kernel does not tell k(x, x) of an object, unless that of all "
+                "A precomputed kernel does not contain k(x, x) of an object, unless that of all "
                 "landmarks is the same; use a kernel object, such as PrecomputedKernel."
             )
         parts = [self.features_.residual(kxx[rows], k) for rows, k in self._kernel_rows(X)]
@@ -570,7 +570,7 @@ def landmark_choice(landmarks, random_state=None):
         default = choice_params[name]
         if name != "random_state" and value is not default and value != default:
             raise ValueError(
-                f"landmarks=LandmarkMap(...) says which landmarks there are; {name} is the "
+                f"landmarks=LandmarkMap(...) defines the landmarks; {name} is the "
                 f"classifier's own parameter. Set {name}={value!r} there."
             )
     check_landmark_options(choice)
@@ -647,8 +647,8 @@ def refuse_negative(features):
     if not features.definite:
         raise ValueError(
             "The kernel is not positive definite: the landmarks' matrix has "
-            f"{int((features.signs < 0).sum())} negative eigenvalues, and spectrum='raise' asks to "
-            "stop. spectrum='krein' handles them as the papers do."
+            f"{int((features.signs < 0).sum())} negative eigenvalues, which spectrum='raise' does "
+            f"not allow. spectrum='krein' handles them as the papers do."
         )
 
 

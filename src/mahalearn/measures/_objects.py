@@ -39,8 +39,8 @@ def check_not_empty(x, name):
     """An object must not be empty: there would be nothing to compare."""
     if len(x) == 0:
         raise ValueError(
-            f"{name} is empty, so there is nothing to compare; leave it out or give it a symbol of "
-            "its own that says so."
+            f"{name} is empty, so there is nothing to compare; leave it out or represent it by a "
+            f"symbol of its own."
         )
 
 

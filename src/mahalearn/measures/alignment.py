@@ -115,7 +115,8 @@ class Alignment(Measure):
             i = int(np.argmax(self_scores <= 0))
             raise ValueError(
                 f"{objects[i][0]} ({texts[i][:20]!r}) has the score {self_scores[i]:g} with "
-                "itself, which nothing can be normalised by; remove it, or pass normalize=False."
+                "itself, which cannot be used for normalisation; remove it, or pass "
+                "normalize=False."
             )
         return _Sequences(texts, self_scores, bits)
 

@@ -199,8 +199,8 @@ def _rows(X):
     lengths = {0 if isinstance(row, (str, bytes)) else n_rows(row) for row in X}
     if len(lengths) > 1 or 0 in lengths or any(map(issparse, X)):
         raise ValueError(
-            "Gower takes a table: rows of equal length, a value for each column. Rows of lengths "
-            f"{sorted(lengths)} came."
+            "Gower takes a table: rows of equal length, a value for each column; got rows of "
+            f"lengths {sorted(lengths)}."
         )
     rows = np.empty((len(X), lengths.pop()), dtype=object)
     for i, row in enumerate(X):

@@ -151,8 +151,8 @@ def _hash(value):
         return joblib.hash(value)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
-            "With out= the objects and the measure must be such that pickle can take them, to tell "
-            f"them from others; {type(value).__name__} is not ({error})."
+            "With out= the objects and the measure must be picklable, so that they can be "
+            f"identified; {type(value).__name__} is not ({error})."
         ) from None
 
 

@@ -56,7 +56,7 @@ ERROR_SHARE = 3.0
 FAR_BEHIND = 0.3
 # The note of a family that sparse rows leave out.
 NEEDS_DENSE = "left out: it needs dense columns, and the rows are sparse"
-BEHIND = "left out: it is far behind in the pilot"
+BEHIND = "left out: it is far behind in the first round of the search"
 # Parameters that choose a kernel.
 _KERNEL = ("kernel", "gamma", "degree", "delta", "metric")
 
@@ -71,7 +71,7 @@ class Candidate(NamedTuple):
     path: tuple
 
     def takes_part(self, at_landmarks):
-        """False for a family that has no form at landmarks, where there are too many objects."""
+        """False for a family that cannot use landmarks, where there are too many objects."""
         family = family_of(self.estimator)
         return not at_landmarks or family.at_landmarks or family.growth == 1
 
@@ -299,7 +299,7 @@ def _entering(results, expected, time_budget, start, data):
         elif member in expected or result.note:
             note = result.note
         else:
-            note = f"left out: no form at landmarks, {_why_landmarks(data)}"
+            note = f"left out: it cannot use landmarks, {_why_landmarks(data)}"
         results[member] = result._replace(note=note)
     remaining = sum(seconds for member, seconds in expected.items() if member not in left_out)
     if remaining > LONG_SECONDS:

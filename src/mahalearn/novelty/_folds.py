@@ -159,8 +159,8 @@ def warn_small_classes(classes, counts, confidence):
             f"{label} ({n} objects)" for label, n in zip(classes[small], counts[small])
         )
         warnings.warn(
-            f"Too small for a confidence of {confidence:g}, so that every set holds them: {names}. "
-            f"A class needs {int(np.ceil(1 / (1 - confidence) - 1 - 1e-9))} objects.",
+            f"Classes too small for a confidence of {confidence:g}, which are therefore in every "
+            f"set: {names}. A class needs {int(np.ceil(1 / (1 - confidence) - 1 - 1e-9))} objects.",
             UserWarning,
             stacklevel=3,
         )

@@ -131,7 +131,7 @@ class PValueMixin(OutlierMixin):
             warnings.warn(
                 f"Nothing is selected, although {n} of {len(p)} objects have p_none <= "
                 f"{self.level:g}: with {self._n_ranked} calibration objects no p-value is below "
-                f"{least:.2g}, and so few selected objects would need {n * fdr / len(p):.2g}. Use "
+                f"{least:.2g}, but fdr={fdr:g} for {n} of them needs {n * fdr / len(p):.2g}. Use "
                 "more training objects, a larger fdr, or predict.",
                 UserWarning,
                 stacklevel=2,

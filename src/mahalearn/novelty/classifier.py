@@ -251,12 +251,14 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         reason = why_not_closed(training, last.variant, last.spectrum)
         reason = reason or why_refitted(last.kernel, last.standardize, X)
         if not reason and training.self_similarities(X) is None:
-            reason = "a precomputed matrix does not tell k(x, x) of queries."
+            reason = "a precomputed matrix does not contain k(x, x) of queries."
         full = None
         if not reason:
             reg_on = "covariance" if reg_on == "auto" else reg_on
             full = fit_full(training, getattr(last, "reg_", last.reg), reg_on)
-            reason = "reg is lost in the rounding of the kernel's values; give a larger one."
+            reason = (
+                "reg is smaller than the rounding errors of the kernel's values; give a larger one."
+            )
         training.release()
         if full is None and required:
             refuse_full(reason)
@@ -452,7 +454,7 @@ def why_not_full(estimator):
             f"{type(last).__name__}."
         )
     if last.landmarks is not None:
-        return "at landmarks distances are approximations, which the closed form does not know."
+        return "at landmarks distances are approximations, which the closed form does not cover."
     return ""
 
 

@@ -351,7 +351,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
 
     def _refuse_lost_reg(self):
         raise ValueError(
-            f"reg={self.reg_!r} ({self.reg_on}) is lost in the rounding of the kernel's values. "
+            f"reg={self.reg_!r} ({self.reg_on}) is smaller than the rounding errors of the "
+            f"kernel's values. "
             "Give a larger reg, or scale the kernel."
         )
 

@@ -309,7 +309,8 @@ CLAIMS = {
             for name in ("Imox", "Sonar")
         ),
         (
-            "On XOR, IC puts the first class farther from itself than the second is; RC does not.",
+            "On XOR, by IC the first class is farther from itself than the second class is; by RC "
+            "it is nearer.",
             xor_own_class,
         ),
     ],
@@ -362,11 +363,12 @@ CLAIMS = {
         ),
         ("With all features noisy, descent is best at all noise levels.", descent_always_best),
         (
-            "With all features noisy, difference weights are worse than none at high noise.",
+            "With all features noisy, difference weights are worse than no weights at high noise.",
             difference_worse_at_high_noise,
         ),
         (
-            "Both weightings lead with missing features; difference loses its lead beyond six.",
+            "Both weightings are better than none with missing features; difference weights "
+            "only up to six.",
             missing_features,
         ),
     ],

@@ -24,7 +24,9 @@ def reproduce(
     ids: Annotated[
         list[str] | None, typer.Argument(help="Tables and figures (A1, C7, Dfigs …), or all.")
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Say what there is, and stop.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List tables and figures, and exit.")
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few repetitions, without the slowest sets.")
     ] = False,
@@ -47,7 +49,7 @@ def reproduce(
         show(EXPERIMENTS.values())
         return
     if not ids:
-        raise typer.BadParameter("Name tables or figures, or all; --list says what there is.")
+        raise typer.BadParameter("Name tables or figures, or all; --list shows their names.")
     try:
         chosen = select(ids)
     except ValueError as error:
@@ -102,7 +104,7 @@ def run(experiments, out, *, quick, repetitions, jobs):
         console.print(reason, markup=False, highlight=False)
     write_page(out)
     if stopped:
-        console.print("Stopped. Finished cells are kept; the same command goes on from here.")
+        console.print("Stopped. Finished cells are kept; the same command continues from here.")
         raise SystemExit(130)
 
 

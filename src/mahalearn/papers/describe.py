@@ -15,28 +15,28 @@ ERRATA = {
     "C": (
         "(2) must read k̃_x = H(k_x − K1/n).",
         "(8): the offset is −½ zᵀK N_β⁻¹ K z₊; it is printed with z₊ twice.",
-        "(22), (23) and table II: the full-kernel quantities are centred over all objects, not by "
-        "class.",
+        "(22), (23) and table II: the full-kernel quantities are centred over all objects, not "
+        "by class.",
         "Appendix I-C: (20) is not the primal distance of (30); the signs differ. (20) is "
         "implemented as printed.",
-        "The checkerboard's kernel needs the fourth power of the squared distance: only with it do "
-        "the spectra of table 5 come out.",
+        "The checkerboard's kernel needs the fourth power of the squared distance: only this "
+        "gives the spectra of table 5.",
         "Table 7 holds class-balanced errors.",
         "Appendix II gives Mucosa as 857/112, table 6 as 132/856.",
-        "The summary of table 7 is off: by the paper's own numbers FK+ also loses to ISVM on "
-        "News-COR and to IKNN on Heart, and IKFD beats FK+ in 11 cases, not 8.",
-        "The ISVM row on Cat-cortex and Protein (32 and 8.5) does not come out: 14 and 0.1 with "
-        "libsvm alone, 19 and 2 with DisTools' fall-backs. It is a matter of the solver's rule for "
-        "indefinite matrices, not of libsvm's age: diagonal loading as in PRTools' svo gives the "
-        "odd spread on Protein, but no single rule gives both sets.",
+        "The summary of table 7 is not correct: by the paper's own numbers FK+ also loses to "
+        "ISVM on News-COR and to IKNN on Heart, and IKFD beats FK+ in 11 cases, not 8.",
+        "The ISVM row on Cat-cortex and Protein (32 and 8.5) is not reproduced: 14 and 0.1 with "
+        "libsvm alone, 19 and 2 with DisTools' fall-backs. The result depends on the solver's "
+        "rule for indefinite matrices, not on the version of libsvm: diagonal loading as in "
+        "PRTools' svo gives the unusual spread on Protein, but no single rule gives both sets.",
         "Table III: the test cost of KQD-RC− is O(n), not O(n/c), for all c classes; the training "
         "cost of KPCA-QD is O(n³ + np² + cp³), not O(pn³ + cp³).",
     ),
     "D": (
-        "(11) lacks a square root: w ∝ 1/√Z. Only with it do the published weights and accuracies "
-        "come out; as printed it lowers accuracy.",
-        "(13) as printed breaks the paper's own constraint (9); the weights are normalised to sum "
-        "to N here.",
+        "(11) lacks a square root: w ∝ 1/√Z. Only the root gives the published weights and "
+        "accuracies; the printed formula lowers the accuracy.",
+        "(13) as printed breaks the paper's own constraint (9); the weights are normalised to "
+        "sum to N here.",
     ),
 }
 

@@ -9,28 +9,28 @@ RULE = (
     "A cell agrees if |ours − published| ≤ 2·√(s²/R + s'²/R') + slack, with the standard "
     "deviations s and the numbers of repetitions R of both sides. The slack is the smaller of "
     "one point and a tenth of the published error. For measured values (spectra, weights) it is "
-    "0.01 of a share, one eigenvalue, or 0.1 of a weight, and the paper's unprinted spread is "
-    "taken to be ours."
+    "0.01 of a share, one eigenvalue, or 0.1 of a weight, and the spread, which the paper does "
+    "not print, is assumed to be equal to ours."
 )
 CHANCE = (
-    "Every count has its chance rate: the share of its cells that would agree if the published "
-    "number of another method in the same column stood there (of measured values: the same "
-    "value of another data set). A count near its chance rate says little. Calibration cells, "
+    "Every count has its chance rate: the share of its cells that would agree with the published "
+    "number of another method in the same column (for measured values: of another data set). A "
+    "count near its chance rate says little. Calibration cells, "
     "whose published numbers led to a convention that the papers do not print, are marked ° and "
-    "counted apart."
+    "counted separately."
 )
 CONCLUSIONS = (
     "Conclusions of the paper, judged by paired t tests over our repetitions: confirmed if "
-    "every part is significant at 2.5 %, contradicted if the contrary of some part is (with "
-    "Bonferroni's factor), undecided otherwise. Methods count as comparable if two one-sided "
+    "every part is significant at 2.5 %, contradicted if the opposite of some part is significant "
+    "(with Bonferroni's factor), undecided otherwise. Methods count as comparable if two one-sided "
     "tests put their difference within the slack of the rule of agreement; statements about "
     "most sets are judged by a sign test over the sets. The population is all repetitions of "
     "the protocol on these data sets, not other data."
 )
 SCATTER = (
     "Every cell, ours against published. The bar of a cell is its tolerance: a cell agrees "
-    "where its bar crosses the diagonal. Diamonds are calibration cells. Grey: ours against the "
-    "published number of the next method in the column."
+    "where its bar crosses the diagonal. Diamonds are calibration cells. In grey, for comparison: "
+    "ours against the published number of another method, the next one in the column."
 )
 # Longer lists of cells are counted.
 MOST_LISTED = 12
@@ -281,9 +281,9 @@ def _missing(compared):
     reasons = {}
     for name, one in compared.items():
         reasons |= {f"{name}, {dataset}": reason for dataset, reason in one.missing.items()}
-    blocks = [{"kind": "text", "text": "All data sets that were asked for were there."}]
+    blocks = [{"kind": "text", "text": "All requested data sets were available."}]
     if reasons:
-        text = "These sets could not be had; the run went on without them."
+        text = "These sets were not available; the run continued without them."
         items = [f"{name}: {reason}" for name, reason in reasons.items()]
         blocks = [{"kind": "text", "text": text}, {"kind": "list", "items": items}]
     return {"id": "missing", "short": "Missing data", "title": "Missing data", "blocks": blocks}

@@ -114,7 +114,7 @@ EXPERIMENTS = (
         conventions=(
             Convention(
                 "The paper does not print the parameters of its mixtures. Those of the generator "
-                "were calibrated on the KNN row of this table alone and then left.",
+                "were calibrated on the KNN row of this table only and not changed afterwards.",
                 frozenset((f"{kernel} n={size}", "KNN") for kernel in KERNELS for size in SIZES),
             ),
             Convention("The discriminants are those of table 3 (see there)."),
@@ -134,15 +134,15 @@ EXPERIMENTS = (
         availability=_loaded,
         conventions=(
             Convention(
-                "The published errors are means of the per-class error rates, though the text does "
-                "not say so; the plain errors are in the rows. PRTools, the authors' toolbox, "
-                "averages class errors by the priors of the data set, so that such a table means "
-                "that equal priors were set. These act elsewhere too: parameters are chosen by the "
-                "balanced cross-validation error; the quadratic discriminants have equal priors, "
-                "and a pseudo-inverse where a class has no variance in some direction; Fisher's "
-                "discriminant is a least-squares fit of ±1, one class against the rest, and has no "
-                "priors. The toolbox led to these choices; nine cells were looked at while they "
-                "were made.",
+                "The published errors are means of the per-class error rates, though the text "
+                "does not say so; the plain errors are in the rows. PRTools, the authors' "
+                "toolbox, averages class errors by the priors of the data set, so that such a "
+                "table means that equal priors were set. These act elsewhere too: parameters "
+                "are chosen by the balanced cross-validation error; the quadratic discriminants "
+                "have equal priors, and a pseudo-inverse where a class has no variance in some "
+                "direction; Fisher's discriminant is a least-squares fit of ±1, one class "
+                "against the rest, and has no priors. The toolbox led to these choices; nine "
+                "cells were looked at while they were made.",
                 frozenset(
                     {
                         ("Diabetes", "FD-RC"),
@@ -159,7 +159,7 @@ EXPERIMENTS = (
             ),
             Convention(
                 "The paper prints no range of γ for these sets. With that of the toy data, "
-                "[0.01, 50], KQD-IC does not come out on Sonar (60 features) and Mfeat-Fac (216): "
+                "[0.01, 50], KQD-IC is not reproduced on Sonar (60 features) and Mfeat-Fac (216): "
                 "the kernel is nearly the unit matrix within a class, training objects are farther "
                 "from their own class than the others are, as in figure 2, and no offset is better "
                 "than one class for all (errors of 50 and 90; the paper has 29.5 and 10.0). Here "
@@ -173,9 +173,9 @@ EXPERIMENTS = (
         ),
         notes=(
             "Table 2 of the paper gives Ecoli six features; one of the set's seven is constant.",
-            "KQD-IC and KQD-RC on Glass and KQD-RC on Liver have smaller errors here "
-            "than in the paper. Tried in vain: no offsets, offsets by balanced counts, plain least "
-            "squares for the offsets, distances without the factor 1/σ².",
+            "KQD-IC and KQD-RC on Glass and KQD-RC on Liver have smaller errors here than in "
+            "the paper. Tried without success: no offsets, offsets by balanced counts, plain "
+            "least squares for the offsets, distances without the factor 1/σ².",
         ),
     ),
     Experiment(

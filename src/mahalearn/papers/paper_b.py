@@ -170,8 +170,8 @@ def equal_parameters(rows):
     return [
         {
             "kind": "text",
-            "text": "A second measure, which does not enter the counts: parameters that are equal. "
-            "Cross-validation errors are too flat for that.",
+            "text": "A second measure, which is not counted: parameters that are equal. They are "
+            "rare, because many parameters have nearly the same cross-validation error.",
         },
         table_block(table, compared),
     ]
@@ -221,7 +221,7 @@ def published_parameters():
 SLOW = frozenset({"Image", "Splice", "German", "F. Solar", "Diabetes"})
 _NOTES = (
     "Only 10 (Diabetes and Twonorm 1; F. Solar, Splice and Thyroid 0) of the benchmark's "
-    "realisations are at hand. Seeded random splits of the same sizes follow them; a row's "
+    "realisations are available. Seeded random splits of the same sizes follow them; a row's "
     "`genuine` tells which is which.",
 )
 _CONVENTIONS = (

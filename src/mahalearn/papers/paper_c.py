@@ -218,8 +218,8 @@ _TOY = (
     Convention(
         "The paper does not print the parameters of its toy data; its abstract speaks of unequal "
         "class spreads. The generator (bent_normals) bends two normals of unequal spread along a "
-        "parabola. About ten generators or variants were scored. The fits were driven by proxies "
-        "of the four reference rows, which are calibration therefore. The rows of the quadratic "
+        "parabola. About ten generators or variants were scored. The fits used approximations of "
+        "the four reference rows, which are therefore calibration cells. The rows of the quadratic "
         "discriminants were seen before the family of shapes was chosen; the last choice used the "
         "reference rows only. These rows do not determine the generator: another fit agreed on as "
         "many of them and on eleven cells fewer in all.",
@@ -250,14 +250,14 @@ _BOARD = (
         frozenset((column, "IKPCA-QD") for column in (*(f"s={s}" for s in BOARD_WIDTHS), OVERALL)),
     ),
     Convention(
-        "The paper says that the ranges are slightly shifted against the toy data and does not say "
-        "to where; those of the toy data are used."
+        "The paper says that the ranges are slightly shifted against the toy data and does not "
+        "give them; those of the toy data are used."
     ),
 )
 _POWER = (
     Convention(
-        "The kernel is exp(−d⁴/s²) with the squared Euclidean distance d: only with this reading "
-        "do r_neg and the signatures come out.",
+        "The kernel is exp(−d⁴/s²) with the squared Euclidean distance d: only this gives r_neg "
+        "and the signatures.",
         frozenset((f"s={s}", line) for s in BOARD_WIDTHS for line in ("r_neg", "p", "q")),
     ),
 )
@@ -269,8 +269,8 @@ _SPECTRA = (
     ),
     Convention(
         "The kernel of Heart is −(1 − s) for Gower's similarity s, as the text says (−d² for "
-        "Gower's distance). −√(1 − s) stands in a column of its own and is not counted: two cells "
-        "of table 7 alone speak for it. The spectrum does not tell the two apart: with the six "
+        "Gower's distance). −√(1 − s) is shown in a separate column and is not counted: only two "
+        "cells of table 7 support it. The spectrum does not distinguish the two: with the six "
         "missing cells imputed, −(1 − s) has the signature (243, 0) and r_neg .000, too."
     ),
     Convention(
@@ -280,7 +280,7 @@ _SPECTRA = (
     ),
     Convention(
         "News-COR takes documents of at least two words: with shorter ones many documents are "
-        "equal, and r_neg and q do not come out.",
+        "equal, and r_neg and q are not reproduced.",
         frozenset({("News-COR", "r_neg"), ("News-COR", "q")}),
     ),
 )
@@ -293,9 +293,10 @@ _ERRORS = (
     Convention(_PSEUDO_FISHER),
     Convention(
         "The kernel of Heart is −(1 − s), as the text says (see table 6). The published errors of "
-        "exactly 50.0 for IC+ and IC− speak for −√(1 − s), the column that is not counted: on such "
+        "exactly 50.0 for IC+ and IC− support −√(1 − s), the column that is not counted: on such "
         "a rough kernel training objects are farther from their own class than other objects are, "
-        "as in paper A's figure 2, and one class takes all. The 50.0 of FK− comes out with neither."
+        "as in paper A's figure 2, and all objects are assigned to one class. Neither kernel "
+        "gives the 50.0 of FK−."
     ),
     Convention(
         "News-COR takes documents of at least two words (see table 6); the row of the nearest "
@@ -341,10 +342,10 @@ EXPERIMENTS = (
         published=lambda: published_toy("C_table5_checkerboard_errors", "checkerboard"),
         conventions=_BOARD,
         notes=(
-            "Tried in vain for IKQD-RC+ at s = 5 and IKQD-IC+ at s = 0.05: ranges of α and σ² "
-            "shifted by factors of 0.01, 100 and 10 000. RC+ at s = 5 stays between 47 and 53 %; "
-            "IC+ at s = 0.05 falls to 48 % with the factor 0.01, but then errs by 21 to 24 % at "
-            "s = 0.5 and s = 5 (five draws).",
+            "Tried without success for IKQD-RC+ at s = 5 and IKQD-IC+ at s = 0.05: ranges of α "
+            "and σ² shifted by factors of 0.01, 100 and 10 000. RC+ at s = 5 stays between 47 "
+            "and 53 %; IC+ at s = 0.05 falls to 48 % with the factor 0.01, but then errs by 21 "
+            "to 24 % at s = 0.5 and s = 5 (five draws).",
         ),
     ),
     Experiment(
@@ -389,14 +390,15 @@ EXPERIMENTS = (
             "A centred matrix of n objects has at most n − 1 eigenvalues that are not 0. The "
             "paper's p + q is n for Poly-H (200), so that it seems to count the zero of the "
             "centring there. News-COR has other documents.",
-            "Tried in vain for the polygons: 48 readings (points uniform on a square or a disc, "
-            "normal, with random radii, or one in each sector; twelve normalisations), three "
-            "draws each. The scaling of DisTools' hausdm (longest side of the bounding box 1, its "
-            "centre at 0) gives r_neg .309 and .279 and signatures (115, 84) and (91, 108), and "
-            "nearest neighbours err by 14 and 12 %: farther from the paper than the root mean "
-            "square radius. Its modified Hausdorff distance is the one used here, the larger of "
-            "two means. The largest radius gives (113, 86) for Poly-H, the standard deviation of "
-            "each axis r_neg .246 and (91, 108) for Poly-MH, but no reading gives both sets.",
+            "Tried without success for the polygons: 48 readings (points uniform on a square or "
+            "a disc, normal, with random radii, or one in each sector; twelve normalisations), "
+            "three draws each. The scaling of DisTools' hausdm (longest side of the bounding "
+            "box 1, its centre at 0) gives r_neg .309 and .279 and signatures (115, 84) and "
+            "(91, 108), and nearest neighbours err by 14 and 12 %: farther from the paper than "
+            "the root mean square radius. Its modified Hausdorff distance is the one used here, "
+            "the larger of two means. The largest radius gives (113, 86) for Poly-H, the "
+            "standard deviation of each axis r_neg .246 and (91, 108) for Poly-MH, but no "
+            "reading gives both sets.",
         ),
         slack=SPECTRUM_SLACK,
         digits=SPECTRUM_DIGITS,
@@ -422,9 +424,9 @@ EXPERIMENTS = (
         availability=_known,
         conventions=_ERRORS,
         notes=(
-            "On the original sets, Cat-cortex and Protein, the cells that differ are those of ISVM "
-            "(see the errata). The documents of News-COR and the polygons are rebuilt and not the "
-            "paper's.",
+            "On the original sets, Cat-cortex and Protein, the cells that differ are those of "
+            "ISVM (see the errata). The documents of News-COR and the polygons are rebuilt and "
+            "not the paper's.",
             "Left open: DisTools' kfd weights the scatters of the classes without priors.",
         ),
     ),

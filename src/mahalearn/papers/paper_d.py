@@ -92,13 +92,13 @@ EXPERIMENTS = (
         digits={f"rank {i}": 3 for i in range(1, 11)},
         conventions=(
             Convention(
-                "(11) is taken with a square root, w ∝ 1/√Z: only so do the calculated weights "
-                "come out.",
+                "(11) is taken with a square root, w ∝ 1/√Z: only this gives the calculated "
+                "weights.",
                 frozenset(("calculated weights", f"rank {i}") for i in range(1, 11)),
             ),
             Convention(
-                "The paper does not say how it optimised the development set's weights; here a "
-                "pattern search from equal weights."
+                "The paper does not say how it optimised the development set's weights; here it "
+                "is a pattern search from equal weights."
             ),
         ),
     ),
@@ -131,6 +131,6 @@ EXPERIMENTS = (
         repetitions=50,
         quick_repetitions=5,
         figure="curves",
-        notes=("The figures are drawn in the paper without numbers; only their shape compares.",),
+        notes=("The paper shows the figures without numbers; only their shapes can be compared.",),
     ),
 )

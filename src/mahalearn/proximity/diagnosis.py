@@ -371,15 +371,15 @@ def _advice(figures, equal):
         matrix, fine, bad = "dissimilarities", "Euclidean", "not Euclidean"
     if equal:
         yield (
-            "Equal distances make every object a direction of its own: no kernel method can learn "
-            "from them, whatever the spectrum is."
+            "If all distances are equal, no kernel method can learn from them, whatever the "
+            "spectrum is."
         )
     elif q == 0:
         yield f"The {matrix} are {fine}: every kernel method applies as it is."
     elif r_neg < NEARLY_DEFINITE:
         yield (
-            f"The {matrix} are nearly {fine} ({r_neg:.1%} of the spectrum is negative): any kernel "
-            "method will do, and spectrum='clip' loses next to nothing."
+            f"The {matrix} are nearly {fine} ({r_neg:.1%} of the spectrum is negative): any "
+            f"kernel method can be used, and spectrum='clip' removes almost nothing."
         )
     else:
         yield (

@@ -755,7 +755,7 @@ class TrainingKernel(ExactTraining):
             if not is_psd(center_gram(K, centering(K), overwrite=True)):
                 raise ValueError(
                     "The kernel is not positive definite: its centred matrix has negative "
-                    "eigenvalues, and spectrum='raise' asks to stop. spectrum='krein' handles "
+                    "eigenvalues, which spectrum='raise' does not allow. spectrum='krein' handles "
                     "them as the papers do; kernel_signature() and negative_fraction() say how "
                     "many there are."
                 )

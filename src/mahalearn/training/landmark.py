@@ -652,7 +652,7 @@ class LandmarkTraining:
         if np.isfinite(spread):
             return spread
         raise ValueError(
-            "reg_on='relative' needs k(x, x), which precomputed kernel rows do not tell; use a "
+            "reg_on='relative' needs k(x, x), which precomputed kernel rows do not contain; use a "
             "kernel object or another reg_on."
         )
 

@@ -21,7 +21,7 @@ def check_batches(batches, name):
         )
     if iter(batches) is batches:
         raise ValueError(
-            "The batches are gone through more than once: pass a list or an object that starts "
+            "The batches are read more than once: pass a list or an object that starts "
             "anew, such as mahalearn.datasets.ParquetBatches, not a generator. For a stream that "
             "comes once use partial_fit."
         )
@@ -146,7 +146,7 @@ def _start(y, place):
     if len(y) != length:
         raise ValueError(
             f"The part of the collection that begins at row {start} has {len(y)} rows, and "
-            f"{length} were expected: its chunks do not tell its sizes, or it has changed. "
+            f"{length} were expected: its chunk sizes are wrong, or it has changed. "
             "Persist it, or call compute_chunk_sizes()."
         )
     return start
@@ -169,7 +169,8 @@ def check_dask_table(X):
     """A dask array or dataframe, two-dimensional."""
     if not hasattr(X, "shape") or not hasattr(X, "ndim"):
         raise TypeError(
-            f"Of dask's collections arrays and dataframes are taken; got {type(X).__name__}."
+            f"Of dask's collections only arrays and dataframes are accepted; got "
+            f"{type(X).__name__}."
         )
     if X.ndim != 2:
         raise ValueError(f"X must be a table, two-dimensional; got {X.ndim} dimensions.")

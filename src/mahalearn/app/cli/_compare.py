@@ -28,7 +28,7 @@ SHARE = 0.75
 PAGE_SECONDS = 4.0
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
-KEPT = "Finished folds are kept: --resume goes on from them."
+KEPT = "Finished folds are kept: --resume continues from them."
 # Rows from which on training part by part is faster than in memory.
 MANY = 20_000
 
@@ -128,14 +128,14 @@ def _finals(everything, out, ranked, winner, values, deadline):
         finalists = everything.finish(ranked, winner.refitted, deadline)
         if finalists is None:
             console.print(
-                "The time budget is too short for fits on all rows: the model and the report rest "
-                "on the sample.",
+                "The time budget is too short for fits on all rows: the model and the report are "
+                "based on the sample.",
                 soft_wrap=True,
             )
             return None
     except KeyboardInterrupt:
         console.print(
-            "Stopped: the model and the report rest on the sample, whose results are complete."
+            "Stopped: the model and the report are based on the sample, whose results are complete."
         )
         return None
     best = finalists[0]

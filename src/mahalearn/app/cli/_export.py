@@ -28,7 +28,7 @@ def export(path, out, *, single=False, force=False):
         graph.graph.output.remove(outputs.pop("probabilities"))
         console.print(
             "The probabilities of predict are calibrated by a temperature, which the graph does "
-            "not know: it has none.",
+            "not contain: it has no probabilities.",
             soft_wrap=True,
         )
     write_bytes(out, graph.SerializeToString())

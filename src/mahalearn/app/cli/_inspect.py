@@ -18,7 +18,11 @@ MOST_SHOWN = 40
 SPECTRA = (
     (1e-6, "are Euclidean", "all methods apply"),
     (0.05, "are nearly Euclidean", "all methods apply"),
-    (0.2, "are not Euclidean", "kernel methods for indefinite kernels keep what others cut off"),
+    (
+        0.2,
+        "are not Euclidean",
+        "kernel methods for indefinite kernels use the negative part, which others discard",
+    ),
     (1.0, "are far from Euclidean", "prefer methods for indefinite kernels, or neighbours"),
 )
 
@@ -105,7 +109,9 @@ def _matrix(problem, verbose):
     words = diagnosis.advice[0] if equal else spectrum_words(diagnosis)
     console.print(words, soft_wrap=True)
     if problem.y is None:
-        console.print("Classes were not given: --labels tells how well they are separated.")
+        console.print(
+            "Classes were not given: with --labels it is shown how well they are separated."
+        )
     else:
         guess = 1 - max(problem.counts.values()) / len(problem)
         console.print(

@@ -80,7 +80,7 @@ class Everything:
         )
         n = self.summary.n_rows
         self.problem.notes = [
-            f"The {n} rows are worked through part by part: methods are ranked on a stratified "
+            f"The {n} rows are read part by part: methods are ranked on a stratified "
             f"sample of {len(self.problem)}, then the best {FINALISTS} of {', '.join(STREAMED)} "
             "are fitted on all rows.",
             *self.summary.notes(),
@@ -151,6 +151,6 @@ def show_finalists(finalists):
         table.add_row(*cells, f"{low:.2%} to {high:.2%}")
     console.print(table)
     console.print(
-        f"[dim]{finalists[0].tested} test rows, which nothing above was fitted on; the "
-        "leaderboard rests on the sample alone[/]"
+        f"[dim]{finalists[0].tested} test rows that no model above was fitted on; the leaderboard "
+        f"is based on the sample alone[/]"
     )

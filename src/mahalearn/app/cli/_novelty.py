@@ -25,7 +25,10 @@ def novelty(
         typer.Option(help="Column of the classes; without it all rows of TRAIN are of one class."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="File to write: .csv, .tsv, .parquet or .xlsx; the page is beside.")
+        Path,
+        typer.Option(
+            help="File to write: .csv, .tsv, .parquet or .xlsx; the page is written beside it."
+        ),
     ] = Path("novelty.csv"),
     level: Annotated[
         float, typer.Option(min=0, max=1, help="Share of regular rows that may be flagged.")

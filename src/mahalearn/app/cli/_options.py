@@ -322,7 +322,7 @@ def _faults_of_options(options, source):
     for name in options.chosen():
         serves = SERVES.get(name)
         if serves and not source.startswith(serves):
-            yield f"--{name} does nothing for {source}; it serves {' and '.join(serves)}."
+            yield f"--{name} has no effect for {source}; it is for {' and '.join(serves)}."
     for name, values in CHOICES.items():
         if getattr(options, name) not in values:
             words = ", ".join(filter(None, values))
@@ -364,7 +364,8 @@ def _check_kind(problem):
     if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
         raise DataError(
             "--kind similarity expects values that are large for similar objects, but each object "
-            "has 0 with itself and no pair has less, as in a matrix of dissimilarities; say "
+            "has the value 0 with itself and no pair has a smaller one, as in a matrix of "
+            "dissimilarities; use "
             "--kind dissimilarity."
         )
     problem.notes += suspicions(problem.X, problem.proximity)

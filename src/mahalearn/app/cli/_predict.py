@@ -250,10 +250,10 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
     if about["kind"] == "proximity" or (about["kind"] == "objects" and not of_table):
         useless = [*form.asked(), *(["id"] if id is not None else [])]
         if useless:
-            raise DataError(f"--{useless[0]} does nothing here; it serves a table.")
+            raise DataError(f"--{useless[0]} has no effect here; it is for a table.")
         return _new_objects(data, about, labels, interpolate)
     if labels is not None:
-        raise DataError("--labels does nothing for a table; its column of classes is used.")
+        raise DataError("--labels has no effect for a table; its column of classes is used.")
     if about.get("series"):
         return _new_series(data, about, form, id, interpolate)
     frame, notes = read_table(data, **_reading(about), **vars(form))
@@ -535,11 +535,11 @@ def _key(path, table, *options):
 def restartable(console, table, start):
     """A bar of the rows that are left; Ctrl-C says how to go on."""
     if start:
-        console.print(f"{start} rows are there from an earlier run")
+        console.print(f"{start} rows were written by an earlier run")
     left = None if table.n_rows is None else table.n_rows - start
     try:
         with counting("predict", left, console) as tell:
             yield tell
     except KeyboardInterrupt:
-        console.print("Stopped: the same command goes on from the rows that are written.")
+        console.print("Stopped: the same command continues after the rows that are written.")
         raise typer.Exit(130) from None

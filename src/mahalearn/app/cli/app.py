@@ -126,7 +126,7 @@ def compare(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="One repetition, and fast methods only (of a table no kernel methods)."
+            "--quick", help="One repetition, and fast methods only (for a table no kernel methods)."
         ),
     ] = False,
     folds: Annotated[int, seldom(min=2, max=1000, help="Outer folds.")] = 5,
@@ -316,7 +316,9 @@ def predict(
             if value in (0, 1):
                 raise DataError(f"{name} must be between 0 and 1; got {value:g}.")
         if fdr is not None and outlier_level is not None:
-            raise DataError("--fdr and --outlier-level both say who is an outlier; give one.")
+            raise DataError(
+                "--fdr and --outlier-level both set which objects are flagged; give one of them."
+            )
         _predict.predict(
             model,
             data,
@@ -341,7 +343,10 @@ def inspect(
     context: typer.Context,
     options: DataOptions,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all columns, and numbers of the theory.")
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Show all columns, and more numbers, such as spectra."
+        ),
     ] = False,
     help_all: _HelpAll = False,
 ):

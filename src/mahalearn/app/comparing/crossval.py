@@ -19,7 +19,7 @@ from .progress import state_of
 REFIT = 3.0
 # Letters of the reason why a method failed.
 LONGEST_REASON = 300
-OVER = "The time budget is over before a method could be ranked; the work goes on until one is."
+OVER = "The time budget ended before a method could be ranked; the run continues until one is."
 _WORKER: dict = {}
 
 
@@ -238,7 +238,8 @@ class _Run:
         why = "The run was stopped" if self.stopped else "The time budget ended"
         if len(folds) < len(splits):
             outcome.notes.append(
-                f"{why} after {len(folds)} of {len(splits)} folds; intervals are wider for it."
+                f"{why} after {len(folds)} of {len(splits)} folds; the intervals are therefore "
+                "wider."
             )
         unfinished = [
             m.title for m in self.methods if m not in ranked and m.name not in self.failed

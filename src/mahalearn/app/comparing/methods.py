@@ -354,7 +354,7 @@ def select_methods(wanted, kind, proximity, n_objects, n_features=0):
         if kind not in method.kinds:
             reason = f"it takes {' or '.join(method.kinds)}"
         elif name == "knn" and proximity == "similarity":
-            reason = "it takes dissimilarities; kernel-knn serves similarities"
+            reason = "it takes dissimilarities; use kernel-knn for similarities"
         elif method.most and n_objects > method.most and not wanted:
             reason = f"with more than {method.most} objects it takes too long"
         elif method.most_features and n_features > method.most_features and not wanted:
@@ -362,7 +362,7 @@ def select_methods(wanted, kind, proximity, n_objects, n_features=0):
         if reason is None:
             chosen.append(method)
         elif wanted:
-            raise DataError(f"The method {name!r} does not fit here: {reason}.")
+            raise DataError(f"The method {name!r} cannot be used here: {reason}.")
         elif kind in method.kinds and (method.most or method.most_features):
             notes.append(f"{method.title} was left out: {reason}.")
     return chosen, notes

@@ -119,7 +119,7 @@ class Progress:
         if others and not cells:
             raise DataError(
                 f"{str(self.path)!r} holds finished folds of other data, options or versions, "
-                "which cannot be resumed; the command that made them goes on from them."
+                "which cannot be resumed; only the command that wrote them can continue from them."
             )
         self.path.unlink(missing_ok=True)
         for cell in cells.values():

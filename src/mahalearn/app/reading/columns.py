@@ -248,7 +248,7 @@ def mark_in(cell):
     if any(sign in cell for sign in "$€£"):
         return "a currency sign"
     if "±" in cell or re.search(r"\+/?-", cell[1:]):
-        return "an error (±) behind them"
+        return "an error (±) after them"
     if "d" in cell.lower():
         return "the exponent D of Fortran"
     if "_" in cell:
@@ -595,16 +595,16 @@ def refuse_numbers_as_text(values):
             raise _numeric_but_for(values.name, present[[not is_number(c) for c in present]])
         raise DataError(
             f"Column {values.name!r} holds numbers with {mark_in(odd.iloc[0])}, such as "
-            f"{cell_places(odd)}: write them as plain numbers, with a decimal point if need be.",
+            f"{cell_places(odd)}: write them as plain numbers, with a decimal point if needed.",
             "decimal" if mark_in(odd.iloc[0]) in ("a comma", "a thousands separator") else None,
         )
 
 
 def _numeric_but_for(name, cells):
     return DataError(
-        f"Column {name!r} is numeric but for {cell_places(cells)}: correct such a cell, or leave "
-        "it empty if the number is not known; if the column holds names, put a letter before its "
-        "numbers.",
+        f"Column {name!r} is numeric except for {cell_places(cells)}: correct such a cell, or "
+        "leave it empty if the number is not known; if the column holds names, put a letter "
+        "before its numbers.",
         "missing",
     )
 
@@ -671,7 +671,7 @@ def table_notices(X, y, target):
             Note(
                 f"Column{'s' * (len(dates) > 1)} {listed(map(repr, dates))} "
                 f"{'holds' if len(dates) == 1 else 'hold'} dates or years, as it seems; they are "
-                "used as numbers, and may stand for the order in which data were taken.",
+                "used as numbers, and may reveal the order in which the data were recorded.",
                 "drop",
             )
         )
@@ -681,7 +681,7 @@ def table_notices(X, y, target):
     if leaks:
         notes.append(
             Note(
-                f"Each of these columns alone tells the class without an error: "
+                f"Each of these columns alone determines the class without an error: "
                 f"{listed(map(repr, leaks))}. If it was made from {target!r}, or is known only "
                 "together with it, the errors below are too small.",
                 "drop",
@@ -691,8 +691,9 @@ def table_notices(X, y, target):
     if owners:
         notes.append(
             Note(
-                f"If {listed(map(repr, owners))} says what rows belong to, such as a patient or a "
-                "device, the rows of one must stay together.",
+                f"If {listed(map(repr, owners))} names what a row belongs to, such as a patient "
+                "or a device, all rows of one patient or device must be in the same part of a "
+                "fold.",
                 "groups",
             )
         )

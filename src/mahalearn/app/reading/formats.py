@@ -46,8 +46,8 @@ def parquet_frame(source, folder=None):
         raise
     except Exception:
         raise DataError(
-            f"{source.name!r} could not be read as a Parquet file: it is none, or damaged; save "
-            "the table again, or as CSV."
+            f"{source.name!r} could not be read as a Parquet file: it is not one, or it is "
+            "damaged; save the table again, or as CSV."
         ) from None
 
 

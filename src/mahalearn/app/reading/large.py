@@ -135,7 +135,8 @@ class ParquetTable:
             raise
         except Exception:
             raise DataError(
-                f"{str(path)!r} could not be read as Parquet: it is none, or damaged."
+                f"{str(path)!r} could not be read as Parquet: it is not a Parquet file, or it is "
+                "damaged."
             ) from None
         self.columns = [str(name) for name in schemas[0].names]
         for file, schema in zip(self.files, schemas):

@@ -203,7 +203,7 @@ def _phylip(lines, path):
     rows = next((rows for rows in readings if _is_whole(rows, n)), readings[0])
     if len(rows) != n:
         raise DataError(
-            f"{path!r} announces {n} objects, as PHYLIP does, but has {'only ' * (len(rows) < n)}"
+            f"{path!r} declares {n} objects, as PHYLIP does, but has {'only ' * (len(rows) < n)}"
             f"{len(rows)}."
         )
     for i, (row, wanted) in enumerate(zip(rows, _phylip_lengths(rows, n))):
@@ -477,7 +477,7 @@ def _symmetric(M, symmetrize, path, notes):
             )
         if gap > SYMMETRY_RTOL * largest:
             notes.append(
-                f"The matrix is not symmetric; the {symmetrize} of both directions counts."
+                f"The matrix is not symmetric; the {symmetrize} of both directions is used."
             )
         return SYMMETRIZE[symmetrize](M)
     if gap > SYMMETRY_RTOL * largest:

@@ -475,7 +475,7 @@ def _check_channels(frame, channels, id, faults):
             faults.add(f"Column {channel!r} must hold numbers; it holds {cells}.", "missing")
     if frame[id].isna().any():
         row = int(frame.index[frame[id].isna()][0]) + 1
-        faults.add(f"Column {id!r} is empty in row {row}: whose value is it?")
+        faults.add(f"Column {id!r} is empty in row {row}: each row needs the name of its series.")
 
 
 def _in_time(rows, times, column, faults):

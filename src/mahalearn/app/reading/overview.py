@@ -11,7 +11,9 @@ from .problem import number_blocks, text_columns
 MOST_NAMED = 3
 LONGEST_EXAMPLE = 30
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-CONSTANT = LeftOut("constant", "has the same value in each row", "It says nothing; remove it.")
+CONSTANT = LeftOut(
+    "constant", "has the same value in each row", "It carries no information; remove it."
+)
 
 
 def column_overview(frame, roles, left_out, units):

@@ -124,7 +124,7 @@ def load(path, what="file"):
         raise DataError(f"{name!r} is empty.")
     suffix = inner.suffix.lower()
     if suffix in _SUFFIXES:
-        raise DataError(f"{name!r} is not a {_SUFFIXES[suffix]} file, as its name says.")
+        raise DataError(f"{name!r} is not a {_SUFFIXES[suffix]} file, although its name says so.")
     detected = ".tar" if data[257:262] == b"ustar" else _by_beginning(data, _FORMATS)
     suffix = detected or suffix
     if suffix in REFUSED and (detected or not _looks_like_text(data)):

@@ -229,10 +229,12 @@ class TextColumns:
             notes.append(f"Words among categories were read as missing cells: {listed(words)}.")
         if self.units:
             pairs = listed(f"{name!r} ({unit})" for name, unit in self.units.items())
-            notes.append(f"Units were taken off the numbers of {pairs}.")
+            notes.append(f"Units were removed from the numbers of {pairs}.")
         bare = listed(f"{name!r} ({n})" for name, n in self.bare.items() if n)
         if bare:
-            notes.append(f"Numbers without a unit were taken as the others, by column {bare}.")
+            notes.append(
+                f"Numbers without a unit were read in the unit of the others, by column {bare}."
+            )
         return notes
 
 

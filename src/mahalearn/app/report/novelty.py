@@ -45,13 +45,13 @@ def document(values):
     )
     if several:
         words += (
-            " A large distance to all rows together means: unlike everything seen. A small one, "
-            "with a small p-value, means: between the classes."
+            " A row with a large distance to all rows together is far from all training rows. A "
+            "row with a small one, and a small p-value, lies between the classes."
         )
     key = {"kind": "key", "states": [("ours", "flagged"), ("reference", "not flagged")]}
     promise = {
         "kind": "details",
-        "summary": "What the p-values promise",
+        "summary": "What the p-values guarantee",
         "items": [paragraph(f"{values['guarantee'].capitalize()}.")],
     }
     title = "The most novel rows"

@@ -122,10 +122,10 @@ def everything_section(values):
         "everything",
         "On all rows",
         paragraph(
-            f"The table has {everything['rows']} rows. The leaderboard and all other sections rest "
-            f"on a stratified sample of {everything['sample']} rows. The best methods that can be "
-            "fitted in passes over all rows were fitted on all rows but the test rows, with the "
-            "parameters chosen on the sample; the first one below is the saved model."
+            f"The table has {everything['rows']} rows. The leaderboard and all other sections are "
+            f"based on a stratified sample of {everything['sample']} rows. The best methods that "
+            "can be fitted in passes over all rows were fitted on all rows but the test rows, "
+            "with the parameters chosen on the sample; the first one below is the saved model."
         ),
         table(
             "Errors on test rows that no model was fitted on",

@@ -72,7 +72,7 @@ def _cards(values, drift):
         words = f"Accuracy on {counted(scores['n'], 'object')} of known class. "
         words += f"Always predicting the most frequent class: {percent(guess)}."
         state = "good" if scores["accuracy"] > guess else "bad"
-        yield card("How right are they?", percent(scores["accuracy"]), words, "classes", state)
+        yield card("How accurate are they?", percent(scores["accuracy"]), words, "classes", state)
 
 
 def page_values(rows, proba, about, drifts, X):

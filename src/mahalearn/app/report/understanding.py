@@ -217,7 +217,7 @@ def distances_section(values):
 def _pair(i, pair):
     a, b = pair["classes"]
     left, objects = pair["left_out"], pair.get("objects")
-    words = "Each point is an object; on the grey line both classes are as far. "
+    words = "Each point is an object; on the grey line both classes are equally far. "
     if objects and objects > len(pair["points"]) + left:
         words += f"A random sample of {len(pair['points']) + left} of {objects} objects is drawn. "
     if left:
