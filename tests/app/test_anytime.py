@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from own_data import flowers, refused, works, write_csv
 
+from mahalearn.app.cli._compare import Live
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.cells import Cell
 from mahalearn.app.comparing.compare import Silent, rank, sampled
@@ -134,6 +135,10 @@ def test_the_time_left_is_honest():
     found["lda", 3] = cell("lda", 3)
     assert state_of(tasks, found, {}, 2).ranking == [("lda", pytest.approx(0.1))]
     assert state_of(tasks, {}, {}, 2).seconds_left is None
+    found = {task: cell(*task, 0.01) for task in tasks[:3]}
+    assert "left" not in Live(None)._progress(state_of(tasks, found, {}, 2))  # not "0 s left"
+    found = {task: cell(*task, 2.0) for task in tasks[:3]}
+    assert "than 5 s left" in Live(None)._progress(state_of(tasks, found, {}, 2))
 
 
 def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):

@@ -436,8 +436,9 @@ def test_inspect_looks_at_a_matrix_as_it_is(tmp_path):
     options = ["--proximity", matrix, "--labels", tmp_path / "l.txt"]
     said = " ".join(works("inspect", *options).output.split())
     assert "Classes were" not in said and "1-NN" in said and "is not symmetric" in said
+    assert "compare refuses the matrix as it is. --symmetrize mean" in said
     said = " ".join(works("inspect", *options, "--symmetrize", "mean").output.split())
-    assert "the mean of both directions is used" in said
+    assert "the mean of both directions is used" in said and "compare refuses" not in said
     assert "not symmetric" in refused("compare", *options)
 
 

@@ -108,7 +108,9 @@ def test_rare_classes_are_merged_dropped_or_refused(tmp_path):
     rows += [["5", "u"], ["6", "v"], ["6.5", "v"]]
     path = write_csv(tmp_path / "t.csv", ["a", "class"], rows)
     assert "--rare merge" in refused("compare", path, *FAST, "--out", tmp_path / "o")
+    assert "cross-validation needs" in " ".join(works("inspect", path).output.split())
     said = " ".join(works("inspect", path, "--rare", "merge").output.split())
+    assert "cross-validation needs" not in said
     assert "merged into 'other': 'v', 'u'" in said and "3 classes" in said
     said = " ".join(works("inspect", path, "--rare", "drop").output.split())
     assert "3 objects of classes with fewer than 3 were left out" in said and "2 classes" in said

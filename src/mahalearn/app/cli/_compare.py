@@ -269,7 +269,7 @@ class Live(Silent):
     def _progress(self, state):
         text = f"cross-validation: {state.finished} of {state.total} fits"
         seconds = state.seconds_left
-        if seconds is None or state.finished == state.total:
+        if seconds is None or seconds < 0.5 or state.finished == state.total:
             return text
         left = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
         return f"{text}, {'about' if state.sure else 'probably more than'} {left} left"

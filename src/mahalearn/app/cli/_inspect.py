@@ -4,6 +4,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from ..._validation import SYMMETRY_RTOL
+from ..reading.problem import DataError, Note
 from ..words import counted
 from ._terminal import Console, say_notes
 
@@ -49,6 +51,11 @@ def inspect_problem(problem, verbose=False, summary=None):
     else:
         say_notes(console, problem.notes)
         _matrix(problem, verbose)
+    if problem.y is not None and summary is None:  # a sample may lack what the table has
+        try:
+            problem.check_classes()
+        except DataError as error:
+            say_notes(console, [error])
     console.print(
         f"Read {n} {what}{n_classes}. If this is what you meant, run compare with the "
         "same options; it ranks classifiers, saves the best and writes a page.",
@@ -113,6 +120,8 @@ def _matrix(problem, verbose):
             soft_wrap=True,
         )
     say_notes(console, diagnosis.warnings)
+    if problem.kind == "proximity" and diagnosis.asymmetry > SYMMETRY_RTOL:
+        say_notes(console, [Note("compare refuses the matrix as it is.", "symmetrize")])
     if verbose:
         console.print(str(diagnosis), markup=False)
     else:

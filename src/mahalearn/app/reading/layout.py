@@ -150,7 +150,7 @@ class Grid:
             self.remove(
                 range(start),
                 f"{counted(start, 'line')} above the header {'was' if start == 1 else 'were'} "
-                f"skipped: {title!r}{' …' * (start > 1)}.",
+                f"skipped: {title!r}{' …' if start > 1 else '.'}",
             )
 
     def fit_header(self):
