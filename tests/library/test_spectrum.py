@@ -228,7 +228,7 @@ def test_the_krein_svm_is_the_default_and_named_flip():
         assert_allclose(scores, by_hand.decision_function(rows), atol=1e-6)
         as_is = clone(ignoring).fit(K, y).decision_function(k)
         assert np.abs(as_is - scores).max() > 0.01
-        with pytest.raises(ValueError, match="spectrum='flip'; spectrum='ignore' hands"):
+        with pytest.raises(ValueError, match="spectrum='flip'; spectrum='ignore' passes"):
             model.set_params(**{f"{prefix}spectrum": "krein"}).fit(K, y)
     for kernel, X in (("precomputed", K), ("sigmoid", K[:, :4])):
         ensemble = MahalanobisClassifierCV(["svm"], kernel=kernel, combine="best", cv=3).fit(X, y)
