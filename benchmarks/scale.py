@@ -494,14 +494,16 @@ def section_search(rows, n=20_000, m=300):
     """Five folds × a path of regs of one gamma, against refits with the same landmarks."""
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
+    from mahalearn.model_selection.grid import path_values
+
     def measured(regs):
         X, y = big_set(n)
         common = {"landmarks": X[:m].copy(), "standardize": False}
         cv = StratifiedKFold(5, shuffle=True, random_state=0)
         plain = KernelQuadraticDiscriminant(gamma=0.02, **common)
+        if regs is None:  # in the unit of a kernel with self-similarities 1
+            regs = [value.factor for value in path_values(plain)]
         ours = KernelSearchCV(plain, {"reg": regs}, cv=cv)
-        ours.fit(X, y)
-        regs = [params["reg"] for params in ours.cv_results_["params"]]
         grid = GridSearchCV(plain, {"reg": regs}, cv=cv)
         candidates = {"search": lambda: ours.fit(X, y), "refits": lambda: grid.fit(X, y)}
         times = compare(candidates, repeats=3)
