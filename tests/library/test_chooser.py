@@ -3,12 +3,14 @@
 Ensembles are in test_ensemble.py; what difficult data do to both is here.
 """
 
+import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
 from sklearn.metrics import log_loss
@@ -28,6 +30,7 @@ from mahalearn import (
     KernelFisherDiscriminant,
     KernelSearchCV,
     MahalanobisClassifierCV,
+    MahalanobisKernel,
     MeasureKernel,
     ProximityKernel,
 )
@@ -380,8 +383,7 @@ def many_words(monkeypatch):
     monkeypatch.setattr(race, "PILOT_LEAST", 150)
     monkeypatch.setattr(race, "PILOT_MOST", 150)
     monkeypatch.setattr(member_data, "SCALED", 50)
-    for module in (race, member_data):
-        monkeypatch.setattr(module, "N_LANDMARKS", 30)
+    monkeypatch.setattr(member_data, "N_LANDMARKS", 30)
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abc" if i % 2 else "bcd"), 6)) for i in range(300)]
     return words, np.arange(300) % 2
@@ -403,12 +405,12 @@ def test_many_objects_are_searched_at_landmarks(many_words):
     assert model.best_score_ > 0.8
 
 
-def test_many_objects_are_measured_about_as_often_as_announced(many_words, monkeypatch):
+def test_many_objects_are_measured_once_at_landmarks(many_words, monkeypatch):
     words, y = many_words
     pairs, between = [], MeasureKernel.pair_values
 
     def counted(kernel, X, Y):
-        pairs.append(len(X) * len(Y))
+        pairs.append((len(X), len(Y)))
         return between(kernel, X, Y)
 
     monkeypatch.setattr(MeasureKernel, "pair_values", counted)
@@ -416,11 +418,63 @@ def test_many_objects_are_measured_about_as_often_as_announced(many_words, monke
     with pytest.warns(UserWarning, match="30 landmarks and each of 300 objects are expected"):
         model = MahalanobisClassifierCV(kernel="edit", cv=SPLITS).fit(words, y)
     assert len(model.candidates_) == 4
-    announced = member_data.LANDMARK_PASSES * 300 * 30
-    at_landmarks = sum(pairs) - 150**2 - 50**2  # the pilot, the scale
-    assert announced / 2 < at_landmarks < 2 * announced
+    few = [shape for shape in pairs if max(shape) <= member_data.TIMED_OBJECTS[-1]]
+    rest = [shape for shape in pairs if max(shape) > member_data.TIMED_OBJECTS[-1]]
+    assert len(few) <= 3  # to announce the time
+    assert sorted(rest) == [(50, 50), (150, 150), (300, 30)]  # the scale, the pilot, the landmarks
     (explanation,) = model.explain(words[:1])
     assert 0 < explanation["typicality"][0] <= 1
+    # So are queries, for all members.
+    pairs.clear()
+    proba = model.predict_proba(words[:40])
+    assert len(model.members_) > 1 and pairs == [(40, 30)]
+    with config_context(working_memory=0.05):  # values at landmarks are not kept
+        small = MahalanobisClassifierCV(kernel="edit", cv=SPLITS).fit(words, y)
+    assert_allclose(small.predict_proba(words[:40]), proba)
+    other = MahalanobisClassifierCV(kernel="edit", cv=SPLITS, n_jobs=2).fit(words, y)
+    assert_array_equal(other.predict_proba(words[:40]), proba)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(words[:40]), proba)
+
+
+def letters_in_common(X, Y):
+    """A kernel of a user: matrices, no measure of two objects."""
+    X, Y = ([[word.count(letter) for letter in "abcd"] for word in words] for words in (X, Y))
+    return np.minimum(np.array(X)[:, None], np.array(Y)).sum(axis=2) / 6.0
+
+
+letters_in_common.requires_vector_input = False
+
+
+@pytest.mark.parametrize("case", ["measure", "function", "learns", "vectors", "group"])
+def test_members_at_landmarks_are_what_they_would_be_alone(many_words, case):
+    """The ensemble looks their values up; a plain fit computes them."""
+    X, y = many_words
+    rng = np.random.default_rng(1)
+    match case:
+        case "measure":
+            kernels = ["edit"]
+        case "function":
+            kernels = [letters_in_common, "edit"]
+        case "learns":
+            kernels, X = [MeasureKernel("gower")], rng.normal(y[:, None], size=(300, 3))
+        case "vectors":
+            kernels = [MahalanobisKernel(), MahalanobisKernel(delta=0.1)]
+            X = rng.normal(y[:, None], size=(300, 3))
+        case "group":
+            kernels, X = ["elastic"], list(rng.normal(y[:, None], size=(300, 12)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MahalanobisClassifierCV(kernels=kernels, cv=SPLITS).fit(X, y)
+    assert len(model.members_) > 1
+    for name, member in model.members_.items():
+        alone = clone(model.candidates_[name]).fit(X, y)
+        assert len(alone.landmarks_) == 30
+        assert_array_equal(np.array(member.landmarks_), np.array(alone.landmarks_))
+        expected = alone.decision_function(X[:40])
+        assert_allclose(member.decision_function(X[:40]), expected, atol=1e-6)
+        (row,) = (row for row in model.leaderboard_ if row["member"] == name)
+        assert row["params"]["kernel"] is model.candidates_[name].kernel
 
 
 @pytest.mark.parametrize("counts", [(601, 600), (1200, 1), (1180, 20, 1), (9000, 12, 1)])

@@ -673,8 +673,7 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(race, "EXACT_OBJECTS", 150)
     monkeypatch.setattr(race, "PILOT_LEAST", 90)
     monkeypatch.setattr(race, "PILOT_MOST", 90)
-    for module in (race, member_data):
-        monkeypatch.setattr(module, "N_LANDMARKS", 40)
+    monkeypatch.setattr(member_data, "N_LANDMARKS", 40)
 
 
 def many_blobs():

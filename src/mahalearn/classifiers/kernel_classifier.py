@@ -279,7 +279,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                     "each of them once."
                 )
             source = self.landmark_source(X, y).changed(chosen=shared)
-            self._use(self._landmark_training(source))
+            self._use(self.landmark_training(source))
         else:
             if "landmarks" in vars(self):
                 self._check_size(X, y)
@@ -328,7 +328,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
     def shared_scores(self, queries: Any, rows: Any) -> np.ndarray:
         """Scores (m, c) of checked queries; rows: these as SharedRows."""
         if not self.shares_kernel:
-            return self.query_scores(self._training.query(queries))
+            return self.query_scores(self._training.shared_query(queries, rows))
         return self.query_scores(queries if is_precomputed(self.kernel) else rows)
 
     def _check_size(self, X, y):
@@ -524,7 +524,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             )
         return spectrum
 
-    def _landmark_training(self, source, classes=None):
+    def landmark_training(self, source: Any, classes: Any = None) -> Any:
         """The training set of a source; classes: all that will ever come, None for those there."""
         auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1, classes=classes)
@@ -583,7 +583,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             if classes is None:
                 raise ValueError("classes must be given in the first call to partial_fit.")
             source = self.landmark_source(X, y, square=False)
-            self._use(self._landmark_training(source, check_class_list(classes)))
+            self._use(self.landmark_training(source, check_class_list(classes)))
         else:
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(
@@ -603,6 +603,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             sparse = takes_sparse(self.kernel)
             validate_rows(self, self.landmarks_, dtype=FLOATS, accept_sparse=sparse)
         self._make_models()
+        self._training.release()
         return self
 
     def landmark_source(self, data: Any, y: Any, *, square: bool = True) -> Any:

@@ -57,8 +57,8 @@ def same_landmarks(estimators):
 
 def member_scores(members, X):
     """{member: scores (m, c)} of queries, with memory bounded by working_memory."""
-    kernels = [m for m in members.values() if m.shares_kernel]
-    width = max([len(m.training_) for m in kernels], default=1)
+    kernels = [m for m in members.values() if isinstance(m, KernelClassifier)]
+    width = max([len(m.training_.reference_order()) for m in kernels], default=1)
     # Squared and city-block distances, one kernel, and what a model works with.
     blocks = 3 + BLOCKS
     chunks = row_chunks(len(X), blocks * width, blocks * IN_CACHE)

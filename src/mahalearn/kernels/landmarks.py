@@ -31,6 +31,7 @@ from .._validation import (
 )
 from ..formulas.feature_space import landmark_features
 from ..formulas.spectrum import CORRECTIONS
+from .base_kernel import BaseKernel
 from .precomputed import CheckedKernel
 from .protocol import (
     common_self_similarity,
@@ -238,6 +239,54 @@ class LandmarkKernel:
         if self.kernel is not None:
             return kernel_diagonal(self.kernel, X)
         return common_self_similarity(np.diagonal(self.landmarks), len(X))
+
+
+class LandmarkLookup(BaseKernel):
+    """A kernel on positions of objects, whose values against landmarks are known.
+
+    Parameters
+    ----------
+    kernel : a fitted kernel on the objects
+    objects : collection of all objects
+    landmarks : (m,) positions of the landmarks
+    known : (n, m) what `known_values` gives for all objects; None where it is not kept
+    """
+
+    requires_vector_input = False
+    cheap = True
+    stateless = True
+    returns_new = True
+
+    def __init__(self, kernel, objects, landmarks=(), known=None):
+        self.kernel, self.objects, self.landmarks, self.known = kernel, objects, landmarks, known
+        self._columns = np.full(len(objects), -1)
+        self._columns[list(landmarks)] = np.arange(len(landmarks))
+        self.positive_definite = kernel.positive_definite
+        self.is_dissimilarity = kernel.is_dissimilarity
+        self.has_unit_scale, self.knows_self = kernel.has_unit_scale, kernel.knows_self
+
+    def __call__(self, X, Y):
+        """The matrix of kernel values."""
+        columns = self._columns[Y]
+        if self.known is None or (columns < 0).any():
+            rows = take(self.objects, X)
+            return kernel_matrix(self.kernel, rows, rows if Y is X else take(self.objects, Y))
+        values = self.known[np.ix_(X, columns)]
+        return values if self.kernel.pair_key is None else self.kernel.from_pairs(values)
+
+    def diag(self, X):
+        """Self-similarities."""
+        return kernel_diagonal(self.kernel, take(self.objects, X))
+
+    def __deepcopy__(self, memo):
+        return self  # clones share the values
+
+
+def known_values(kernel, X, landmarks):
+    """What a `LandmarkLookup` keeps: values of pairs, which kernels may share, or of the kernel."""
+    if kernel.pair_key is None:
+        return kernel_matrix(kernel, X, landmarks)
+    return kernel.pair_values(X, landmarks)
 
 
 class _RBFRows:

@@ -43,7 +43,6 @@ from ..classifiers.members import member_scores
 from ..formulas.offsets import winners
 from ..formulas.spectrum import SPECTRA
 from ..formulas.stacking import calibrated_log_proba, held_out_log_loss, stack
-from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_sparse, takes_vectors
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
@@ -622,10 +621,9 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _named(self, params, member):
         """Parameters of a member with the kernel as the user knows it, not as a matrix."""
-        candidate = self.candidates_[member]
-        if not isinstance(params.get("kernel"), PrecomputedKernel):
+        if self._by_name() or "kernel" not in params:
             return params
-        return {**params, "kernel": candidate.kernel}
+        return {**params, "kernel": self.candidates_[member].kernel}
 
     # None with combine="best".
     calibrations_: dict[str, Any] | None = None

@@ -41,12 +41,16 @@ def fit_explanation(estimators, weights, data):
     if name is None:
         return Explanation(None, [], center, spread)
     codes, d2 = data.codes, np.full(len(data.codes), np.nan)
+    # Where all fits have the same landmarks, these are nearer to them than a new object would be.
+    places = getattr(estimators[name], "landmarks", None)
+    places = places if np.ndim(places) else []
     n_splits = max(2, min(FOLDS, int(np.bincount(codes).max())))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(StratifiedKFold(n_splits).split(codes, codes))
     for train, test in splits:
-        if len(np.unique(codes[train])) > 1:
+        test = np.setdiff1d(test, places)
+        if len(test) and len(np.unique(codes[train])) > 1:
             d2[test] = _distances_to_classes(clone(estimators[name]), data, train, test)
         if len(codes) > MANY and len(np.unique(codes[np.isfinite(d2)])) > codes.max():
             break

@@ -8,26 +8,35 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d
 
+from .._memory import row_chunks
 from .._sparse import column_moments
 from .._validation import check_memory, take
 from ..classifiers.kernel_fisher import KernelFisherDiscriminant
 from ..classifiers.members import fit_members
 from ..formulas.linalg import total_spread
+from ..kernels.landmarks import (
+    LandmarkLookup,
+    LandmarkMap,
+    choose_landmarks,
+    known_values,
+    landmark_method,
+)
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram
 from ..training.exact import TrainingKernel
+from ..training.landmark import learn_kernel, summarise
 from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
 from . import grid
-from .evaluation import SearchData
+from .evaluation import SearchData, with_params
 
-# Landmarks of members that are not fitted on all pairs of objects.
-N_LANDMARKS = 400
+# Landmarks of members that are not fitted on all pairs of objects, and the seed of their choice.
+N_LANDMARKS, SEED = 400, 0
 # Rows of a fold's training set at landmarks that offsets and discriminants on distances learn from.
 FOLD_SAMPLE = 5000
-# Times that objects are measured at landmarks, about: for the choice of kernels, for each member.
-LANDMARK_PASSES = 15
+# Measures that members at landmarks choose, about and at most.
+LANDMARK_MEASURES = 4
 # The mean of a measure is that of so many objects.
-SCALED = 500
+SCALED = 250
 # Rows of batches that an encoder learns from.
 ENCODED_ROWS = 20_000
 # What is expected to take longer is announced, for more objects than these. Measures are timed
@@ -35,7 +44,7 @@ ENCODED_ROWS = 20_000
 LONG_SECONDS, FEW_OBJECTS = 60.0, 120
 TIMED_OBJECTS, LONG_ENOUGH = (6, 25), 0.02
 # Pairs of a pilot and of the choice of a scale, about.
-PILOT_PAIRS = 900_000
+PILOT_PAIRS = 700_000
 
 
 class MemberData:
@@ -83,6 +92,10 @@ class MemberData:
         kernel of several.
         """
         return [{}]
+
+    def with_landmarks(self, estimator, params):
+        """An estimator with landmarks, and the parameters of a candidate of it."""
+        return with_params(estimator, {"landmarks": N_LANDMARKS, "random_state": SEED}), params
 
     def estimator(self, estimator):
         """A new estimator as the user's input needs it."""
@@ -233,48 +246,94 @@ class ObjectData(MemberData):
         """The kernels of a view, of the forms of a measure those that suit (`bounded`)."""
         return _suited(self.kernels, self.user_kernels, bounded, kernel)
 
-    def _index(self, estimator):
-        return [kernel is estimator.kernel for kernel in self.kernels].index(True)
-
     def estimator(self, estimator):
         """A new estimator as the user's input needs it."""
-        return clone(estimator).set_params(kernel=self.user_kernels[self._index(estimator)])
+        return clone(estimator).set_params(kernel=self.user_kernels[_place(self.kernels, estimator.kernel)])
 
     def fit(self, estimators):
         """New members fitted on all objects; measures are not computed again."""
         users = {name: self.estimator(estimator) for name, estimator in estimators.items()}
         computed = {}
         if not self.learned:
-            computed = {name: self.fitted[self._index(e)] for name, e in estimators.items()}
+            computed = {name: self.fitted[_place(self.kernels, e.kernel)] for name, e in estimators.items()}
         return fit_members(users, self.user_X, self.y, computed)
 
 
 class ManyObjects(MemberData):
     """Objects of which not all pairs are measured.
 
-    A pilot has all pairs of a part of them; members are fitted at landmarks.
+    A pilot has all pairs of a part of them. Members are fitted at landmarks: they are searched on
+    positions, and a measure is computed once, of all objects and the landmarks.
     """
 
     at_landmarks = True
     spread = 1.0  # of measures, which are divided by their mean
 
     def __init__(self, X, y, codes, kernels):
-        self.X, self.y, self.codes = X, y, codes
+        self.user_X, self.y, self.codes = X, y, codes
+        self.X, self.chosen, self.known = np.arange(len(y)), {}, {}
         forms = [form for kernel in kernels for form in _forms(kernel, X)]
         self.views = _views(forms)
-        chosen = len(y) * N_LANDMARKS * LANDMARK_PASSES
-        _announce(forms, X, f"{N_LANDMARKS} landmarks and each", PILOT_PAIRS, chosen)
+        # Of all pairs of objects half are measured, of those with landmarks all.
+        _announce(forms, X, f"{N_LANDMARKS} landmarks and each", PILOT_PAIRS, 2 * N_LANDMARKS)
         some = take(X, np.random.default_rng(0).permutation(len(y))[:SCALED]), {}
         self.kernels = [_with_scale(form, *some) for form in forms]
+        self.lookups = [None] * len(self.kernels)
 
     def part(self, rows):
         """All pairs of some of the objects."""
         codes = np.unique(self.y[rows], return_inverse=True)[1]
-        return ObjectData(take(self.X, rows), self.y[rows], codes, self.kernels, announced=True)
+        return ObjectData(take(self.user_X, rows), self.y[rows], codes, self.kernels, announced=True)
 
     def kernel_settings(self, kernel, bounded, first):
         """The kernels of a view, of the forms of a measure those that suit (`bounded`)."""
         return _suited(self.kernels, self.kernels, bounded, kernel)
+
+    def with_landmarks(self, estimator, params):
+        """An estimator with landmarks, and the parameters of a candidate of it, on positions."""
+        i = _place(self.kernels, params["kernel"])
+        if self.lookups[i] is None:
+            self.lookups[i] = self._lookup(params["kernel"])
+        changes = {"landmarks": self.lookups[i].landmarks, "random_state": SEED}
+        return with_params(estimator, changes), params | {"kernel": self.lookups[i]}
+
+    def _lookup(self, kernel):
+        """The values of a kernel at the landmarks that a plain fit chooses."""
+        objects, positions = (summarise(X, self.y, vectors=False) for X in (self.user_X, self.X))
+        fitted = learn_kernel(objects, KernelFisherDiscriminant(kernel=kernel))
+        every, rows = LandmarkLookup(fitted, self.user_X), positions.sample.rows
+        landmarks = choose_landmarks(every, rows, N_LANDMARKS, random_state=SEED)
+        # One array, and the same objects, for all kernels that have these landmarks.
+        key = landmarks.tobytes()
+        landmarks, there = self.chosen.setdefault(key, (landmarks, take(self.user_X, landmarks)))
+        if len(row_chunks(len(self.X), len(landmarks))) == 1:  # memory holds them
+            key = key, fitted.pair_key or id(fitted)
+            if key not in self.known:
+                self.known[key] = known_values(fitted, self.user_X, there)
+        return LandmarkLookup(fitted, self.user_X, landmarks, self.known.get(key))
+
+    def estimator(self, estimator):
+        """A new estimator as the user's input needs it."""
+        lookup, landmarks = estimator.kernel, N_LANDMARKS
+        if lookup.kernel.requires_vector_input:  # a plain fit would take means of rows
+            landmarks = LandmarkMap(N_LANDMARKS, method=landmark_method("auto", lookup))
+        kernel = self.kernels[_place(self.lookups, lookup)]
+        return with_params(estimator, {"kernel": kernel, "landmarks": landmarks})
+
+    def fit(self, estimators):
+        """New members fitted on all objects; measures are not computed again."""
+        members = {}
+        for name, estimator in estimators.items():
+            lookup = estimator.kernel
+            _, landmarks = self.chosen[lookup.landmarks.tobytes()]
+            training = estimator.landmark_training(estimator.landmark_source(self.X, self.y))
+            training = training.of_objects(lookup.kernel, self.user_X, landmarks)
+            members[name] = self.estimator(estimator).from_training(training)
+        return members
+
+
+def _place(kernels, kernel):
+    return [one is kernel for one in kernels].index(True)
 
 
 def _forms(kernel, X):
@@ -315,6 +374,8 @@ def measure_seconds(kernels, X):
     for kernel in map(as_kernel, kernels):
         if not kernel.times_pairs or kernel.pair_key in seconds:
             continue
+        if not kernel.measure_is_stateless:
+            kernel.fit(take(X, rows[: TIMED_OBJECTS[-1]]))
         kernel.pair_values(*[take(X, rows[:2])] * 2)
         for count in TIMED_OBJECTS:
             some = take(X, rows[:count])
@@ -327,18 +388,18 @@ def measure_seconds(kernels, X):
     return list(seconds.values())
 
 
-def _announce(kernels, X, what, n_pairs, n_chosen=0):
+def _announce(kernels, X, what, n_pairs, n_columns=0):
     """Warn before the measures of many objects are computed, if they take long.
 
-    n_pairs: pairs of every measure; n_chosen: further ones, of the measures that members choose,
-    which may be the slowest.
+    n_pairs: pairs of every measure; n_columns: further ones of each object, of the measures that
+    members choose, which may be the slowest.
     """
     if len(X) <= FEW_OBJECTS:
         return
-    each = measure_seconds(kernels, X)
-    seconds = n_pairs * sum(each) + n_chosen * max(each, default=0.0)
+    each = sorted(measure_seconds(kernels, X), reverse=True)
+    seconds = n_pairs * sum(each) + n_columns * len(X) * sum(each[:LANDMARK_MEASURES])
     if seconds > LONG_SECONDS:
-        about = "up to about" if n_chosen else "about"
+        about = "up to about" if n_columns else "about"
         warnings.warn(
             f"The measures of {what} of {len(X)} objects are expected to take {about} "
             f"{seconds:.0f} s of CPU time. A single classifier with landmarks= measures far fewer "

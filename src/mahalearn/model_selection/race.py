@@ -23,7 +23,7 @@ from ..formulas.offsets import settled, settling_step
 from . import grid
 from .evaluation import Trial, frozen, grouped, score_candidates, with_params
 from .families import FAMILIES, family_grid
-from .member_data import LONG_SECONDS, N_LANDMARKS
+from .member_data import LONG_SECONDS
 from .splits import tables_metrics
 
 # The pilot: this share of the objects, but at least so many and at most so many, and so many splits
@@ -265,7 +265,7 @@ def race(members, data, splits, spectrum, rules):
         entering = _entering(results, expected, rules.time_budget, start, data)
         candidates = [candidates[i] for i in chosen if candidates[i].member in entering]
     if at_landmarks:
-        candidates = [_at_landmarks(c) for c in candidates]
+        candidates = [_at_landmarks(c, data) for c in candidates]
     return _final(candidates, data, splits, rules, results)
 
 
@@ -380,12 +380,12 @@ def family_of(estimator):
     return next(f for f in FAMILIES.values() if type(estimator) is f.estimator)
 
 
-def _at_landmarks(candidate):
+def _at_landmarks(candidate, data):
     """A candidate whose estimator has landmarks, where its time grows with more than the data."""
     if family_of(candidate.estimator).growth == 1:
         return candidate
-    params = {"landmarks": N_LANDMARKS, "random_state": 0}
-    return candidate._replace(estimator=with_params(candidate.estimator, params))
+    estimator, params = data.with_landmarks(candidate.estimator, candidate.params)
+    return candidate._replace(estimator=estimator, params=params)
 
 
 def _is_better(leader, one):

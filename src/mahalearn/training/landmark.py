@@ -565,6 +565,18 @@ class LandmarkTraining:
             sample=replace(self.sample, rows=values.rows, values=values),
         )
 
+    def of_objects(self, kernel, objects, landmarks):
+        """The same for the objects themselves, where those so far are their positions.
+
+        kernel: on the objects; landmarks: objects.
+        """
+        rows = LandmarkKernel(kernel, landmarks, self.plan.rows.dtype)
+        sample = self.keep_sample_values().sample
+        return self._changed(
+            plan=self.plan.changed(rows=rows, vectors=kernel.requires_vector_input),
+            sample=replace(sample, rows=take(objects, sample.rows)),
+        )
+
     # --- queries ----------------------------------------------------------------------------------
 
     def query(self, X):
@@ -573,6 +585,14 @@ class LandmarkTraining:
             return X
         check_magnitude(X)
         return X[:, self.plan.columns]
+
+    def shared_query(self, X, shared):
+        """The same of checked queries; shared: these as SharedRows, for measures of objects."""
+        kernel = self.kernel
+        if kernel is None or kernel.requires_vector_input or kernel.pair_key is None:
+            return self.query(X)
+        rows = shared.cross(kernel, self.plan.rows.landmarks, slice(None), read=True)
+        return KernelRows(rows, shared.diagonal(kernel), np.arange(len(X)))
 
     def pieces(self, queries):
         """Kernel rows (q, m) of queries, a few at a time, only to be read before the next."""
