@@ -248,14 +248,18 @@ class ObjectData(MemberData):
 
     def estimator(self, estimator):
         """A new estimator as the user's input needs it."""
-        return clone(estimator).set_params(kernel=self.user_kernels[_place(self.kernels, estimator.kernel)])
+        return clone(estimator).set_params(
+            kernel=self.user_kernels[_place(self.kernels, estimator.kernel)]
+        )
 
     def fit(self, estimators):
         """New members fitted on all objects; measures are not computed again."""
         users = {name: self.estimator(estimator) for name, estimator in estimators.items()}
         computed = {}
         if not self.learned:
-            computed = {name: self.fitted[_place(self.kernels, e.kernel)] for name, e in estimators.items()}
+            computed = {
+                name: self.fitted[_place(self.kernels, e.kernel)] for name, e in estimators.items()
+            }
         return fit_members(users, self.user_X, self.y, computed)
 
 
@@ -283,7 +287,9 @@ class ManyObjects(MemberData):
     def part(self, rows):
         """All pairs of some of the objects."""
         codes = np.unique(self.y[rows], return_inverse=True)[1]
-        return ObjectData(take(self.user_X, rows), self.y[rows], codes, self.kernels, announced=True)
+        return ObjectData(
+            take(self.user_X, rows), self.y[rows], codes, self.kernels, announced=True
+        )
 
     def kernel_settings(self, kernel, bounded, first):
         """The kernels of a view, of the forms of a measure those that suit (`bounded`)."""
