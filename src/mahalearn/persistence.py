@@ -49,7 +49,7 @@ HOMES = {
     "LandmarkDistances": "training.landmark",
     "LandmarkPlan": "training.landmark",
     "LandmarkTraining": "training.landmark",
-    "RowSample": "training.landmark",
+    "RowSample": "training.sample",
     "SparseRows": "_sparse",
     "BoostedTrees": "classifiers.boosted_trees",
     "DissimilaritySpaceDiscriminant": "classifiers.dissimilarity_space",

@@ -439,7 +439,7 @@ def test_auto_takes_more_where_more_are_better(monkeypatch):
     options = {"landmarks": "auto", "random_state": 0, "gamma": 100.0, "reg": 1e-4}
     model = KernelQuadraticDiscriminant(**options).fit(Z, labels)
     assert len(model.landmarks_) >= 250
-    monkeypatch.setattr("mahalearn.training.landmark.available_memory", lambda: 10**6)
+    monkeypatch.setattr("mahalearn.training.summary.available_memory", lambda: 10**6)
     assert len(clone(model).fit(Z, labels).landmarks_) <= 60
 
 

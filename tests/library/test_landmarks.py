@@ -27,18 +27,10 @@ from mahalearn.formulas.feature_space import (
 from mahalearn.kernels.landmarks import LandmarkKernel, choose_landmarks
 from mahalearn.kernels.protocol import fit_kernel
 from mahalearn.persistence import load_model, save_model
-from mahalearn.training.landmark import (
-    BATCH_ROWS,
-    LandmarkPlan,
-    RowSample,
-    as_batches,
-    collect,
-    key_limit,
-    learn_kernel,
-    make_plan,
-    random_keys,
-    summarise,
-)
+from mahalearn.training.landmark import LandmarkPlan
+from mahalearn.training.sample import RowSample, key_limit, random_keys
+from mahalearn.training.sources import BATCH_ROWS, as_batches, collect, summarise
+from mahalearn.training.summary import learn_kernel, make_plan
 
 N, Q = 90, 25
 METHODS = {

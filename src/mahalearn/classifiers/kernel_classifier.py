@@ -35,20 +35,18 @@ from ..kernels.landmarks import (
 )
 from ..kernels.protocol import is_named, is_precomputed, takes_sparse, takes_vectors
 from ..training.folds import Folds, LandmarkFolds, SplitFold, fold_cells
-from ..training.landmark import (
-    AUTO_FOLDS,
-    FLOATS,
-    LandmarkTraining,
+from ..training.landmark import FLOATS, LandmarkTraining
+from ..training.sample import in_proportion, random_folds
+from ..training.sources import (
+    DaskSource,
     array_source,
     batch_source,
-    enough_landmarks,
-    in_proportion,
-    learn_kernel,
-    make_plan,
+    check_batches,
+    check_dask_table,
     matrix_source,
-    random_folds,
+    pairs_of,
 )
-from ..training.sources import DaskSource, check_batches, check_dask_table, pairs_of
+from ..training.summary import AUTO_FOLDS, enough_landmarks, learn_kernel, make_plan
 from .explanation import explain, named_contributions, nearest_objects, object_contributions
 
 # From 5,000 objects on landmarks cost less; here an exact fit takes six times as long.

@@ -24,8 +24,8 @@ from ..kernels.landmarks import (
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram
 from ..training.exact import TrainingKernel
-from ..training.landmark import learn_kernel, summarise
-from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays
+from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays, summarise
+from ..training.summary import learn_kernel
 from . import grid
 from .evaluation import SearchData, with_params
 

@@ -22,7 +22,7 @@ from .._validation import (
 )
 from ..formulas.class_metrics import unit_rows
 from ..formulas.moments import add_rows, merge, no_moments
-from ..training.landmark import random_keys
+from ..training.sample import random_keys
 from ..training.sources import (
     compute,
     dask_parts,

@@ -44,7 +44,7 @@ from ..formulas.class_metrics import (
     shared_metric,
 )
 from ..formulas.linalg import row_sq_norms
-from ..training.landmark import random_keys
+from ..training.sample import random_keys
 from ..training.sources import check_batches
 from ._p_values import PValueMixin
 from ._stream import (

@@ -31,7 +31,7 @@ from .exact import (
     refuse_map,
     with_policy,
 )
-from .landmark import collect
+from .sources import collect
 
 # Block updates of one inverse are cheaper than fits for more folds than these.
 FEW_FOLDS = 2

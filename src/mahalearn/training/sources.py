@@ -1,13 +1,177 @@
-"""Training data that are not in memory: iterables of batches, and dask collections."""
+"""Training data in memory, in batches, or as dask collections.
+
+Each is a `Source`. A first look at its rows is a `Summary`, from which the kernel and a
+`LandmarkPlan` follow; one more pass, `collect`, gives a `LandmarkTraining`.
+"""
+
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from .._validation import is_dask_collection
+from .._validation import (
+    check_square,
+    check_symmetric,
+    is_dask_collection,
+    take,
+    warn_dissimilarity_as_kernel,
+)
 from ..formulas.moments import merge
-from .landmark import SCAN_ROWS, LandmarkTraining, Source, Summary, key_limit
+from ..kernels.landmarks import landmark_columns, refuse_to_choose, to_choose
+from ..kernels.precomputed import CheckedKernel
+from ..kernels.protocol import check_magnitude
+from .landmark import LandmarkTraining
+from .sample import changed, key_limit
+from .summary import SCAN_ROWS, Summary
 
+# Rows of an array in memory that are passed on at a time.
+BATCH_ROWS = 65_536
 # The column of the labels in a dask dataframe, while features and labels are one table.
 _TARGET = "mahalearn target"
+
+
+class Source:
+    """Training data, and a first look at them.
+
+    scanned: its Summary. kernel: that of precomputed values, None where one is learned. landmarks:
+    a number, "auto" or the landmarks; for precomputed values positions, or kernel rows. columns: of
+    precomputed values, those of the landmarks, where they are known already. X, y: objects and
+    labels in memory, where they are. chosen: landmarks that a search has chosen; seed: of its
+    choices. folds, sample_folds: where X and y are only a sample, the folds of all rows as a
+    function of their positions, and those of the sample.
+    """
+
+    scanned: Any = None
+    kernel: Any = None
+    landmarks: Any = None
+    columns: np.ndarray | None = None
+    X: Any = None
+    y: Any = None
+    chosen: Any = None
+    seed: int | None = None
+    folds: Any = None
+    sample_folds: Any = None
+
+    def collect(self, plan, folds=None):
+        """The pass: a LandmarkTraining. folds: of each row, or a function of their positions."""
+        raise NotImplementedError
+
+    changed = changed
+
+    def splits(self):
+        """Pairs of positions (train, test) in a sample."""
+        folds = range(self.sample_folds.max() + 1)
+        return [
+            tuple(map(np.flatnonzero, (self.sample_folds != f, self.sample_folds == f)))
+            for f in folds
+        ]
+
+
+class LocalSource(Source):
+    """Rows that this process goes through: ``batches()`` starts anew each time.
+
+    Parameters
+    ----------
+    batches : function that returns an iterator of (X, y), both checked
+    vectors : whether objects are rows of numbers
+    """
+
+    def __init__(self, batches, vectors, **attributes):
+        self.batches = batches
+        self.scanned = summarise(batches(), vectors=vectors)
+        vars(self).update(attributes)
+
+    def collect(self, plan, folds=None):
+        """The pass: a LandmarkTraining."""
+        return collect(plan, self.batches(), folds=folds)
+
+
+def array_source(X, y, landmarks, *, vectors=True):
+    """Checked objects in memory."""
+    return LocalSource(partial(as_batches, X, y), vectors, landmarks=landmarks, X=X, y=y)
+
+
+def matrix_source(X, y, landmarks, *, square=True):
+    """Checked kernel values; square: the matrix may be that of all objects."""
+    check_magnitude(X)
+    columns = None
+    if to_choose(landmarks):
+        refuse_to_choose(X)
+    else:
+        landmarks, columns = landmark_columns(landmarks, X)
+    if square and X.shape[0] == X.shape[1]:
+        check_square(X)
+        X = check_symmetric(X)
+        warn_dissimilarity_as_kernel(X)
+        source = array_source(np.arange(len(X)), y, landmarks, vectors=False)
+        return source.changed(kernel=CheckedKernel(X), columns=columns)
+    if columns is None:
+        raise ValueError(
+            "To add objects in batches the landmarks of a precomputed kernel must be "
+            "given: pass their positions among the rows of the first batch."
+        )
+    X = X[:, columns]
+    return array_source(X, y, X[landmarks]).changed(columns=columns)
+
+
+def batch_source(batches, landmarks, *, vectors=True, precomputed=False):
+    """Checked batches: `batches()` is an iterator of (X, y) that starts anew each time."""
+    if not precomputed:
+        return LocalSource(batches, vectors, landmarks=landmarks)
+    if to_choose(landmarks):
+        raise ValueError(
+            "To fit a precomputed kernel from batches its landmarks must be given: "
+            "pass their positions among the rows of the first batch."
+        )
+    places: dict[str, Any] = {}
+
+    def columns():
+        for X, y in batches():
+            if not places:
+                at, places["columns"] = landmark_columns(landmarks, X)
+                places["landmarks"] = X[np.ix_(at, places["columns"])]
+            yield X[:, places["columns"]], y
+
+    return LocalSource(columns, vectors).changed(**places)
+
+
+def as_batches(X, y=None, batch_rows=BATCH_ROWS):
+    """Batches (X, y) of arrays, memory maps or lists; or of an iterable of such pairs."""
+    if y is None:
+        yield from X
+        return
+    if len(y) != len(X):
+        raise ValueError(f"X has {len(X)} objects and y {len(y)} labels; one for each is needed.")
+    for start in range(0, len(X), batch_rows):
+        part = slice(start, start + batch_rows)
+        yield take(X, part), np.asarray(y[part])
+
+
+def summarise(X, y=None, *, vectors=True, seed=0):
+    """The summary of arrays or of an iterable of batches (X, y)."""
+    out = Summary(seed=seed)
+    for rows, labels in as_batches(X, y):
+        out.add(rows, labels, vectors=vectors)
+    if not out.n_rows:
+        raise ValueError("There are no rows to fit; the batches are empty.")
+    return out
+
+
+def collect(plan, X, y=None, folds=None):
+    """The training set of all batches, one after the other.
+
+    folds: the fold of each row, (n,), or a function of their positions.
+    """
+    training = plan.statistics()
+    for rows, labels in as_batches(X, y):
+        here = None
+        if folds is not None:
+            positions = np.arange(training.n_rows, training.n_rows + len(rows))
+            here = folds(positions) if callable(folds) else folds[positions]
+        training.add(rows, labels, here)
+    if not training.n_rows:
+        raise ValueError("There are no rows to fit; the batches are empty.")
+    return training
 
 
 def check_batches(batches, name):
