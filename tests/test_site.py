@@ -8,11 +8,13 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
 
 ROOT = Path(__file__).parents[1]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-PACKAGES = ("", "classifiers", "datasets", "display", "kernels", "measures", "model_selection")
-PACKAGES += ("novelty", "persistence", "proximity")
+PACKAGES = ("", "classifiers", "datasets", "display", "distributed", "kernels", "measures")
+PACKAGES += ("model_selection", "novelty", "persistence", "proximity")
 # Tables that api.md describes in a sentence.
 IN_PROSE = {"MEASURES"}
 
@@ -70,13 +72,24 @@ def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
         assert found.returncode == 0, found.stdout + found.stderr
 
 
-def test_a_number_stays_on_one_line_with_its_unit(tmp_path):
-    """Not in code, which is copied."""
+@pytest.fixture
+def pages():
     pytest.importorskip("sphinx")
     sys.path.insert(0, str(ROOT / "docs" / "_ext"))
-    from docutils.core import publish_doctree
-    from pages import Unbroken
+    return import_module("pages")
 
+
+def test_a_number_stays_on_one_line_with_its_unit(pages):
+    """Not in code, which is copied."""
     document = publish_doctree("29 % against 0.17 ± 0.19, ``7 %``")
-    Unbroken(document).apply()
+    pages.Unbroken(document).apply()
     assert document.astext() == "29\u00a0% against 0.17\u00a0±\u00a00.19, 7 %"
+
+
+@pytest.mark.parametrize(("cell", "classes"), [("words", ["words"]), ("−.31 ± .02", [])])
+def test_a_phone_stacks_tables_of_words(pages, cell, classes):
+    document = publish_doctree(
+        f"===  ==========\n1 a  head\n===  ==========\nx    {cell}\n===  =========="
+    )
+    pages.Stacked(document).apply()
+    assert document.next_node(nodes.table)["classes"] == classes

@@ -1,4 +1,4 @@
-"""The cheat sheet as a PDF, spaces that do not break, and metadata of a page."""
+"""The cheat sheet as a PDF, spaces that do not break, tables of words, and metadata of a page."""
 
 import re
 from html import escape
@@ -12,6 +12,7 @@ CARD = "_static/social.png"
 # A number and its sign or unit stay on one line: "29 %", "0.17 ± 0.19".
 UNBROKEN = re.compile(r"(?<=[\d.)]) (?=%)| (?=± \d)|(?<=±) (?=\d)")
 MINUS = re.compile(r"^-(?=[\d.])")  # of a cell that a benchmark has written
+NUMBER = re.compile(r"[−+-]?\.?\d")
 RECORD = re.compile(r"(?<=\d)–(?=\d)")  # 19–0–6: won, tied, lost
 
 
@@ -88,8 +89,23 @@ class Unbroken(SphinxTransform):
                 text.parent.replace(text, nodes.Text(better))
 
 
+class Stacked(SphinxTransform):
+    """Mark tables of words: a phone shows their cells below each other."""
+
+    default_priority = 901
+
+    def apply(self):
+        """Add the class to tables of at most four columns without a column of numbers."""
+        for table in self.document.findall(nodes.table):
+            rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
+            cells = [cell.astext() for row in rows for cell in row[1:]]
+            if 1 < len(rows[0]) < 5 and not any(NUMBER.match(cell) for cell in cells):
+                table["classes"].append("words")
+
+
 def setup(app):
     """Before pages are written."""
     app.add_transform(Unbroken)
+    app.add_transform(Stacked)
     app.connect("html-page-context", describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -61,7 +61,7 @@ PARTS = [
         318,
         280,
         [
-            "Curved boundaries, classes of unequal spread",
+            "Curved boundaries, unequal spread",
             "KernelQuadraticDiscriminant()",
             "KernelFisherDiscriminant()",
         ],

@@ -52,7 +52,7 @@ print(
 fig, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4), width_ratios=[2.2, 1], layout="constrained"
 )
-image = left.imshow(found, cmap="viridis", aspect="auto", origin="lower")
+image = left.imshow(found, cmap="Blues", aspect="auto", origin="lower")
 left.set_xticks(range(len(regs)), [f"{r:.0e}" for r in regs], rotation=45)
 left.set_yticks(range(len(gammas)), [f"{g:.3f}" for g in gammas])
 best = np.unravel_index(found.argmax(), found.shape)

@@ -27,6 +27,8 @@ __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "p
 def part_moments(plan, X, y, start=0, folds=None):
     """Statistics of one part of the training data.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     plan : LandmarkPlan
@@ -45,6 +47,11 @@ def part_moments(plan, X, y, start=0, folds=None):
     -------
     statistics : LandmarkTraining
         To be merged with those of the other parts.
+
+    See Also
+    --------
+    mahalearn.distributed.merge : Statistics of two parts together.
+    mahalearn.distributed.plan_from_sample : The plan of all parts.
 
     Examples
     --------
@@ -68,6 +75,8 @@ def part_moments(plan, X, y, start=0, folds=None):
 def merge(a, b):
     """Statistics of two parts together.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     a : LandmarkTraining
@@ -79,6 +88,11 @@ def merge(a, b):
     -------
     statistics : LandmarkTraining
         Statistics of both parts.
+
+    See Also
+    --------
+    mahalearn.distributed.part_moments : Statistics of one part of the training data.
+    mahalearn.distributed.model_from_moments : The classifier of merged statistics.
 
     Examples
     --------
@@ -102,6 +116,8 @@ def merge(a, b):
 def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None) -> Any:
     """A plan from rows in memory: the kernel, the landmarks and the classes.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     estimator : estimator
@@ -117,6 +133,10 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
     -------
     plan : LandmarkPlan
         For :func:`part_moments`.
+
+    See Also
+    --------
+    mahalearn.distributed.part_moments : Statistics of one part of the training data.
 
     Examples
     --------
@@ -140,6 +160,8 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
 def model_from_moments(estimator: Any, statistics: Any) -> Any:
     """The classifier of merged statistics.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     estimator : estimator
@@ -151,6 +173,10 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     -------
     model : estimator
         An ordinary fitted classifier.
+
+    See Also
+    --------
+    mahalearn.distributed.merge : Statistics of two parts together.
 
     Examples
     --------
@@ -180,6 +206,8 @@ def _refuse_exact(estimator):
 def predict(model, X, method="predict"):
     """Predictions of a dask collection, lazily.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     model : estimator
@@ -187,13 +215,18 @@ def predict(model, X, method="predict"):
     X : dask array or dataframe
         Objects.
     method : str, default="predict"
-        Which method of the estimator: "predict", "decision_function", "predict_proba", …
+        Method of the estimator, such as "predict", "decision_function" or "predict_proba".
 
     Returns
     -------
     predictions : dask array or series
         Nothing is computed yet. A dataframe gives a series (or, for several columns, a dataframe)
         with the same index.
+
+    See Also
+    --------
+    mahalearn.LandmarkMap : Nyström features.
+    mahalearn.GaussianClassifier : Normal classes in the input space.
 
     Examples
     --------
