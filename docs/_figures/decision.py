@@ -126,9 +126,9 @@ PARTS = [
         300,
         [
             "Then a pipeline",
-            "make_pipeline(ProximityKernel(),",
-            "KernelSearchCV(KernelRidgeClassifier(",
-            'kernel="precomputed")))',
+            "ProximityKernel(), KernelSearchCV(",
+            "KernelQuadraticDiscriminant(",
+            'kernel="precomputed"))',
         ],
         ANSWER,
         {1, 2, 3},
