@@ -86,6 +86,17 @@ def test_a_number_stays_on_one_line_with_its_unit(pages):
     assert document.astext() == "29\u00a0% against 0.17\u00a0±\u00a00.19, 7 %"
 
 
+def test_indices_stand_below_the_line(pages):
+    """Not in code, and not in names of parameters."""
+    document = publish_doctree(
+        "k\u0303_xx, n_jC_j, max_{k≠j} d²_k(x); ``k_x``, n_jobs, X_train, **p_j**"
+    )
+    pages.Subscripts(document).apply()
+    indices = [index.astext() for index in document.findall(nodes.subscript)]
+    assert indices == ["xx", "j", "j", "k≠j", "k"]
+    assert document.astext() == "k\u0303xx, njCj, maxk≠j d²k(x); k_x, n_jobs, X_train, p_j"
+
+
 @pytest.mark.parametrize(("cell", "classes"), [("words", ["words"]), ("−.31 ± .02", [])])
 def test_a_phone_stacks_tables_of_words(pages, cell, classes):
     document = publish_doctree(
