@@ -5,6 +5,8 @@ Your distance matrix is not Euclidean: diagnose it, then classify
 Modified Hausdorff distances of polygons. ``diagnose`` shows how much of the matrix is not
 Euclidean. Then cross-validation chooses how to treat the negative eigenvalues (``spectrum``) and
 how much to regularise. Every treatment has a lower error than the nearest neighbour.
+
+Guide: :doc:`/distance_matrix`.
 """
 
 import matplotlib.pyplot as plt

@@ -4,6 +4,8 @@ Exact cross-validation in the time of a few fits
 
 ``KernelSearchCV`` scores every kernel width and every regularisation on the same
 folds as ``GridSearchCV``, from shared factorisations. All scores are equal, in a fraction of the time.
+
+Guide: :doc:`/model_selection`.
 """
 
 from time import process_time
