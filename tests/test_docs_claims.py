@@ -224,6 +224,20 @@ def test_neighbours_and_searches_are_those_of_scikit_learn():
     np.testing.assert_allclose(np.sort(scores[0]), np.sort(scores[1]), atol=1e-12)
 
 
+def test_equal_scores_and_times_are_as_the_page_of_searches_says():
+    page = words(measured.page("model_selection"))
+    assert "among candidates with equal mean scores the first in the grid." in page
+    assert "`cv_results_` has scikit-learn's layout." in page
+    plain = mahalearn.KernelFisherDiscriminant(gamma=1e-9, standardize=False)
+    for regs in ([0.01, 0.1], [0.1, 0.01]):
+        search = mahalearn.KernelSearchCV(plain, {"reg": regs}, cv=3).fit(X, Y)
+        scores = search.cv_results_["mean_test_score"]
+        assert scores[0] == scores[1]
+        assert search.best_params_ == {"reg": regs[0]}
+        theirs = GridSearchCV(plain, {"reg": regs}, cv=3).fit(X, Y)
+        assert set(search.cv_results_) == set(theirs.cv_results_)
+
+
 def test_the_cheat_sheet_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd = pytest.importorskip("pandas")
