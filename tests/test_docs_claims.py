@@ -4,6 +4,7 @@ import re
 import sys
 from html import unescape
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -189,6 +190,15 @@ def test_attributes_of_the_guide_exist():
         text = page.read_text(encoding="utf-8")
         for name in re.findall(r"`(?:\w+\.)?([a-z]\w*[a-z]_)`", text):
             assert re.search(rf"\b{name}\b", code), f"{page.name}: nothing has {name}"
+
+
+def test_names_with_their_package_exist():
+    """In the guide, in docstrings and in messages."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for name in set(re.findall(r"(?<![\w./\"])mahalearn(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*", text)):
+            assert resolve_name(name), page
 
 
 def test_equal_models_are_equal():
