@@ -15,6 +15,7 @@ Other systems need two functions, :func:`part_moments` and :func:`merge`. With S
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ._typing import Objects
@@ -24,7 +25,9 @@ from .training.sources import is_frame, one_thread
 __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "predict"]
 
 
-def part_moments(plan, X, y, start=0, folds=None):
+def part_moments(
+    plan: Any, X: Objects, y: Objects, start: int = 0, folds: ArrayLike | None = None
+) -> Any:
     """Statistics of one part of the training data.
 
     Read more in the :doc:`user guide </scale>`.
@@ -72,7 +75,7 @@ def part_moments(plan, X, y, start=0, folds=None):
         return plan.statistics().add(np.asarray(X), np.asarray(y), folds, start)
 
 
-def merge(a, b):
+def merge(a: Any, b: Any) -> Any:
     """Statistics of two parts together.
 
     Read more in the :doc:`user guide </scale>`.
@@ -203,7 +206,7 @@ def _refuse_exact(estimator):
         )
 
 
-def predict(model, X, method="predict"):
+def predict(model: Any, X: Any, method: str = "predict") -> Any:
     """Predictions of a dask collection, lazily.
 
     Read more in the :doc:`user guide </scale>`.
