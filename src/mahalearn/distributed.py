@@ -15,10 +15,9 @@ Other systems need two functions, :func:`part_moments` and :func:`merge`. With S
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ._typing import Objects
+from ._typing import ArrayLike, Objects
 from ._validation import check_class_list
 from .training.sources import is_frame, one_thread
 
