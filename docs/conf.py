@@ -50,6 +50,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 smartquotes = False  # "RC+" is a value
+nitpicky = True  # a name that leads nowhere is a warning
 default_role = "literal"  # `reg` in a docstring is code
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -48,3 +48,13 @@ def test_code_fits_the_column(page):
     code = "".join(BLOCK.findall(text)).splitlines()
     code += re.findall(r"^    (mahalearn .*)", text, re.MULTILINE)
     assert not [line for line in code if len(line) > 78]
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "examples").glob("*/plot_*.py")), ids=lambda p: p.stem
+)
+def test_gallery_and_guide_link_to_each_other(script):
+    """Each script names its page of the guide, which names the script."""
+    name = re.search(r"^Guide: :doc:`/(\w+)`\.$", script.read_text(encoding="utf-8"), re.MULTILINE)
+    page = ROOT / "docs" / f"{name[1]}.md"
+    assert f"gallery/{script.parent.name}/{script.stem}.rst" in page.read_text(encoding="utf-8")

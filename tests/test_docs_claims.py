@@ -4,6 +4,7 @@ import re
 import sys
 from html import unescape
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ SENTENCES = {
         "other packages {elsewhere_stack}, {elsewhere_rocket} and {elsewhere_quant} %",
     ),
     "benchmarks_novelty": (
-        "on, {novelty}; next is a class-wise Ledoit–Wolf distance, {ledoit}.",
+        "on, {novelty_percent} %; next is a class-wise Ledoit–Wolf distance, {ledoit_percent} %.",
         "({outliers} against {pyod} %)",
         "it has {plain_novelty}: more than PyOD's kNN ({knn}), less than a class-wise "
         "Ledoit–Wolf distance ({ledoit}) and the kernel detector ({novelty}).",
@@ -45,7 +46,7 @@ SENTENCES = {
     "outliers": (
         "is {outliers} % on 26 sets that no default was chosen on; PyOD's best detector, which "
         "uses no labels, has {pyod} %. Without labels `MahalanobisNovelty` has {unlabelled} %.",
-        "is more accurate: {novelty} against {plain_novelty} on 13 sets",
+        "is more accurate: {novelty_percent} against {plain_novelty_percent} % on 13 sets",
         "isolation forest is ahead ({contaminated_forest} against {contaminated} %)",
     ),
     "embeddings": (
@@ -139,15 +140,6 @@ def test_kernel_ridge_is_the_best_single_method_on_series():
     assert min(singles, key=lambda name: float(means[name])) == "ridge"
 
 
-def test_the_first_story_is_the_example_of_its_page():
-    wrong, right = (
-        float(re.search(rf"^{policy} (0\.\d+)$", measured.page("non_psd"), re.MULTILINE)[1])
-        for policy in ("ignore", "flip")
-    )
-    claim = f"DTW kernel falls from {100 * (1 - wrong):.0f} % to {100 * (1 - right):.0f} %"
-    assert claim in words(measured.page("index"))
-
-
 # Calls of docs/translate.md
 
 X, Y = load_wine(return_X_y=True)
@@ -200,6 +192,15 @@ def test_attributes_of_the_guide_exist():
             assert re.search(rf"\b{name}\b", code), f"{page.name}: nothing has {name}"
 
 
+def test_names_with_their_package_exist():
+    """In the guide, in docstrings and in messages."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for name in set(re.findall(r"(?<![\w./\"])mahalearn(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*", text)):
+            assert resolve_name(name), page
+
+
 def test_equal_models_are_equal():
     gaussian = mahalearn.GaussianClassifier
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, Y)
@@ -231,6 +232,20 @@ def test_neighbours_and_searches_are_those_of_scikit_learn():
         for search in (GridSearchCV, mahalearn.KernelSearchCV)
     ]
     np.testing.assert_allclose(np.sort(scores[0]), np.sort(scores[1]), atol=1e-12)
+
+
+def test_equal_scores_and_times_are_as_the_page_of_searches_says():
+    page = words(measured.page("model_selection"))
+    assert "among candidates with equal mean scores the first in the grid." in page
+    assert "`cv_results_` has scikit-learn's layout." in page
+    plain = mahalearn.KernelFisherDiscriminant(gamma=1e-9, standardize=False)
+    for regs in ([0.01, 0.1], [0.1, 0.01]):
+        search = mahalearn.KernelSearchCV(plain, {"reg": regs}, cv=3).fit(X, Y)
+        scores = search.cv_results_["mean_test_score"]
+        assert scores[0] == scores[1]
+        assert search.best_params_ == {"reg": regs[0]}
+        theirs = GridSearchCV(plain, {"reg": regs}, cv=3).fit(X, Y)
+        assert set(search.cv_results_) == set(theirs.cv_results_)
 
 
 def test_the_cheat_sheet_runs(tmp_path, monkeypatch):

@@ -35,6 +35,7 @@ NAMESPACES = (
     "classifiers",
     "datasets",
     "display",
+    "distributed",
     "kernels",
     "measures",
     "model_selection",

@@ -8,12 +8,14 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
 
 ROOT = Path(__file__).parents[1]
-API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-PACKAGES = ("", "classifiers", "datasets", "display", "kernels", "measures", "model_selection")
-PACKAGES += ("novelty", "persistence", "proximity")
-# Tables that api.md describes in a sentence.
+API = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("api*.md")))
+PACKAGES = ("", "classifiers", "datasets", "display", "distributed", "kernels", "measures")
+PACKAGES += ("model_selection", "novelty", "persistence", "proximity")
+# Tables that a page describes in a sentence.
 IN_PROSE = {"MEASURES"}
 
 
@@ -33,7 +35,7 @@ def test_the_reference_has_every_public_name(package):
     module = import_module(f"mahalearn.{package}".rstrip("."))
     short = {name.rpartition(".")[2] for name in listed()}
     missing = set(module.__all__) - short - IN_PROSE - {"__version__"}
-    assert not missing, f"docs/api.md lacks {sorted(missing)}"
+    assert not missing, f"docs/api*.md lack {sorted(missing)}"
     assert all(name in API for name in IN_PROSE)
 
 
@@ -53,7 +55,7 @@ def test_every_name_of_the_reference_has_an_example():
         for module, short in things
         if ">>>" not in (getattr(import_module(module), short).__doc__ or "")
     ]
-    assert not lacking, f"docs/api.md promises an example; none in {lacking}"
+    assert not lacking, f"the reference promises an example; none in {lacking}"
 
 
 def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
@@ -70,13 +72,35 @@ def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
         assert found.returncode == 0, found.stdout + found.stderr
 
 
-def test_a_number_stays_on_one_line_with_its_unit(tmp_path):
-    """Not in code, which is copied."""
+@pytest.fixture
+def pages():
     pytest.importorskip("sphinx")
     sys.path.insert(0, str(ROOT / "docs" / "_ext"))
-    from docutils.core import publish_doctree
-    from pages import Unbroken
+    return import_module("pages")
 
+
+def test_a_number_stays_on_one_line_with_its_unit(pages):
+    """Not in code, which is copied."""
     document = publish_doctree("29 % against 0.17 ± 0.19, ``7 %``")
-    Unbroken(document).apply()
+    pages.Unbroken(document).apply()
     assert document.astext() == "29\u00a0% against 0.17\u00a0±\u00a00.19, 7 %"
+
+
+def test_indices_stand_below_the_line(pages):
+    """Not in code, and not in names of parameters."""
+    document = publish_doctree(
+        "k\u0303_xx, n_jC_j, max_{k≠j} d²_k(x); ``k_x``, n_jobs, X_train, **p_j**"
+    )
+    pages.Subscripts(document).apply()
+    indices = [index.astext() for index in document.findall(nodes.subscript)]
+    assert indices == ["xx", "j", "j", "k≠j", "k"]
+    assert document.astext() == "k\u0303xx, njCj, maxk≠j d²k(x); k_x, n_jobs, X_train, p_j"
+
+
+@pytest.mark.parametrize(("cell", "classes"), [("words", ["words"]), ("−.31 ± .02", [])])
+def test_a_phone_stacks_tables_of_words(pages, cell, classes):
+    document = publish_doctree(
+        f"===  ==========\n1 a  head\n===  ==========\nx    {cell}\n===  =========="
+    )
+    pages.Stacked(document).apply()
+    assert document.next_node(nodes.table)["classes"] == classes

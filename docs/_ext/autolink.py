@@ -34,12 +34,12 @@ def addresses():
 
 
 def link(app, doctree):
-    """Wrap literals that are such names, in pages of the guide only."""
+    """Wrap literals that are such names, but not in the reference."""
     page = app.env.docname
     for node in doctree.findall(nodes.literal_block):  # no empty line at the end of an example
         text = node.astext().rstrip("\n")
         node.rawsource, node[:] = text, [nodes.Text(text)]
-    if page.startswith(("generated/", "gallery/")) or page in ("changes", "contributing"):
+    if page.startswith("generated/") or page in ("changes", "contributing"):
         return
     for node in list(doctree.findall(nodes.literal)):
         found = NAME.match(node.astext())

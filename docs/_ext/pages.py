@@ -1,4 +1,4 @@
-"""The cheat sheet as a PDF, spaces that do not break, and metadata of a page."""
+"""The cheat sheet as a PDF, metadata of a page, and how its texts and tables are printed."""
 
 import re
 from html import escape
@@ -12,6 +12,12 @@ CARD = "_static/social.png"
 # A number and its sign or unit stay on one line: "29 %", "0.17 ± 0.19".
 UNBROKEN = re.compile(r"(?<=[\d.)]) (?=%)| (?=± \d)|(?<=±) (?=\d)")
 MINUS = re.compile(r"^-(?=[\d.])")  # of a cell that a benchmark has written
+NUMBER = re.compile(r"[−+-]?\.?\d")
+# k_xx, d²_j, n_jC_j, max_{k≠j}: a letter with marks, and a short index.
+INDEX = re.compile(
+    r"((?:(?<![A-Za-z\d_/.])|(?<=_[a-z]))(?:max|min|[A-Za-z])|[Α-Ωα-ω])"
+    r"([\u0300-\u036f²′']*)_(?:\{([^}]+)\}|([a-z]{1,3}|[A-Z]{1,2}|\d)(?![a-z\d_]))"
+)
 RECORD = re.compile(r"(?<=\d)–(?=\d)")  # 19–0–6: won, tied, lost
 
 
@@ -88,8 +94,43 @@ class Unbroken(SphinxTransform):
                 text.parent.replace(text, nodes.Text(better))
 
 
+class Subscripts(SphinxTransform):
+    """Print the indices of formulas in the text below the line; names and code stay as they are."""
+
+    default_priority = 899
+
+    def apply(self):
+        """Change the texts of one page."""
+        names = (nodes.strong, nodes.term, nodes.FixedTextElement, nodes.literal, nodes.math)
+        for text in list(self.document.findall(nodes.Text)):
+            if isinstance(text.parent, names) or not INDEX.search(text):
+                continue
+            parts, end = [], 0
+            for found in INDEX.finditer(text):
+                index = found[3] or found[4]
+                parts += [nodes.Text(text[end : found.end(2)]), nodes.subscript("", index)]
+                end = found.end()
+            text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+
+
+class Stacked(SphinxTransform):
+    """Mark tables of words: a phone shows their cells below each other."""
+
+    default_priority = 901
+
+    def apply(self):
+        """Add the class to tables of at most four columns with few numbers."""
+        for table in self.document.findall(nodes.table):
+            rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
+            cells = [cell.astext() for row in rows for cell in row[1:]]
+            if 1 < len(rows[0]) < 5 and 4 * sum(map(bool, map(NUMBER.match, cells))) < len(cells):
+                table["classes"].append("words")
+
+
 def setup(app):
     """Before pages are written."""
+    app.add_transform(Subscripts)
     app.add_transform(Unbroken)
+    app.add_transform(Stacked)
     app.connect("html-page-context", describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

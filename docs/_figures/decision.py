@@ -61,7 +61,7 @@ PARTS = [
         318,
         280,
         [
-            "Curved boundaries, classes of unequal spread",
+            "Curved boundaries, unequal spread",
             "KernelQuadraticDiscriminant()",
             "KernelFisherDiscriminant()",
         ],
@@ -126,9 +126,9 @@ PARTS = [
         300,
         [
             "Then a pipeline",
-            "make_pipeline(ProximityKernel(),",
-            "KernelSearchCV(KernelRidgeClassifier(",
-            'kernel="precomputed")))',
+            "ProximityKernel(), KernelSearchCV(",
+            "KernelQuadraticDiscriminant(",
+            'kernel="precomputed"))',
         ],
         ANSWER,
         {1, 2, 3},

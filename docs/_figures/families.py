@@ -9,17 +9,19 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Ellipse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 
 from mahalearn import (
     DissimilaritySpaceDiscriminant,
     GaussianClassifier,
     KernelFisherDiscriminant,
     KernelKNeighborsClassifier,
+    KernelMahalanobisNovelty,
     KernelPCAQuadraticDiscriminant,
     KernelQuadraticDiscriminant,
     KernelRidgeClassifier,
     MahalanobisKernel,
+    MahalanobisNovelty,
     PseudoEuclideanEmbedding,
 )
 from mahalearn.datasets import bent_normals
@@ -200,6 +202,24 @@ def feature_weights():
     return fig
 
 
+def novelty():
+    """Two moons: p-values of an elliptic and of a kernel detector, and samples of no class."""
+    X, y = make_moons(200, noise=0.12, random_state=0)
+    unknown = np.array([[-0.4, 0.2], [1.4, 0.3], [0.6, 1.4], [2.3, 0.9], [-0.9, -0.6]])
+    a, b, Z = grid(X)
+    fig, axes = plt.subplots(1, 2, figsize=SIZE, layout="constrained")
+    detectors = [MahalanobisNovelty(normalize=False), KernelMahalanobisNovelty(gamma=3.0)]
+    for ax, detector in zip(axes, detectors):
+        p = detector.fit(X, y).p_none(Z).reshape(a.shape)
+        shades = ["w", "#dfe8f2", "#bcd0e6", "#8fb0d6"]
+        ax.contourf(a, b, p, levels=[0, 0.05, 0.2, 0.5, 1], colors=shades)
+        points(ax, X, y)
+        ax.scatter(*unknown.T, s=70, marker="*", color=GREEN, zorder=3)
+        found = (detector.predict(unknown) == -1).sum()
+        ax.set_title(f"{type(detector).__name__}: {found} of {len(unknown)} unknown found")
+    return fig
+
+
 def policies():
     """What the spectrum policies do to an eigenvalue."""
     x = np.linspace(-1, 1.5, 200)
@@ -222,7 +242,7 @@ def policies():
 
 
 FIGURES = [kernel_quadratic, gaussian, svm, kernel_fisher, dissimilarity_space, kernel_pca]
-FIGURES += [kernel_neighbors, kernel_ridge, feature_weights, policies]
+FIGURES += [kernel_neighbors, kernel_ridge, feature_weights, novelty, policies]
 
 if __name__ == "__main__":
     for draw in FIGURES:

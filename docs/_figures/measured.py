@@ -54,6 +54,8 @@ def figures():
     *_, plain = (t for t in tables("benchmarks_novelty") if "with labels" in t[0])
     unused = [float(row[1]) for row in plain[1:] if row[0] + "°" not in marked]
     found["plain_novelty"] = f"{sum(unused) / len(unused) / 100:.3f}".removeprefix("0")
+    for key in ("novelty", "ledoit", "plain_novelty"):
+        found[f"{key}_percent"] = f"{100 * float(found[key]):.1f}"
     pyod = table("benchmarks_novelty", "detector", "best on sets")
     found["outliers"] = pyod["MahalanobisNovelty(), labels"]["AUROC"]
     found["unlabelled"] = pyod["MahalanobisNovelty(), no labels"]["AUROC"]

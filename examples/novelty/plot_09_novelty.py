@@ -4,6 +4,8 @@ Unknown classes have small p-values
 
 Two cultivars of wine are known. Wines of a third one are tested. A classifier always predicts one of
 the two; the p-values show that these wines belong to neither.
+
+Guide: :doc:`/novelty`.
 """
 
 import matplotlib.pyplot as plt

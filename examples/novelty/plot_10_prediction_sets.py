@@ -9,6 +9,8 @@ sets. A better classifier has smaller sets.
 The legend names in brackets how the p-values are computed. ``full`` conformal p-values need no
 calibration set and no refits (a closed form of this classifier); ``cross`` is cross-conformal, for
 any classifier.
+
+Guide: :doc:`/prediction_sets`.
 """
 
 import matplotlib.pyplot as plt

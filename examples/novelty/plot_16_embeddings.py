@@ -4,6 +4,8 @@ Out-of-distribution detection on embeddings
 
 A network learns seven of the ten digits. Its hidden layer is an embedding of the images. A
 detector on that embedding tests, with p-values, which images show none of the seven.
+
+Guide: :doc:`/embeddings`.
 """
 
 import matplotlib.pyplot as plt

@@ -4,6 +4,8 @@ Classify strings without features
 
 Number words of four languages, compared by the edit distance. No features are extracted: the
 estimator takes the strings. The map shows the two largest coordinates of the same distances.
+
+Guide: :doc:`/objects`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Time series: beyond 1-NN-DTW
 Series with one or two bumps at random places. The usual baseline is the nearest neighbour under
 dynamic time warping. Every other classifier of the library takes the same distances, although
 exp(−DTW²) and −DTW² are not positive definite.
+
+Guide: :doc:`/time_series`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Your distance matrix is not Euclidean: diagnose it, then classify
 Modified Hausdorff distances of polygons. ``diagnose`` shows how much of the matrix is not
 Euclidean. Then cross-validation chooses how to treat the negative eigenvalues (``spectrum``) and
 how much to regularise. Every treatment has a lower error than the nearest neighbour.
+
+Guide: :doc:`/distance_matrix`.
 """
 
 import matplotlib.pyplot as plt
@@ -50,7 +52,7 @@ errors["chosen by\nthe search"] = error(policies)
 # distances. Right: errors of kernel Fisher for each treatment, and for the choice of the search.
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
 order = np.argsort(corners, kind="stable")
-axes[0].imshow(D[np.ix_(order, order)], cmap="viridis")
+axes[0].imshow(D[np.ix_(order, order)], cmap="Blues")
 axes[0].set(title="distances, sorted by class", xticks=[], yticks=[])
 values = np.sort(report.eigenvalues)[::-1]
 axes[1].bar(

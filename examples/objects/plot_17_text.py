@@ -5,6 +5,8 @@ Text: which words decide the class
 A vectoriser turns texts into sparse rows with a column for each word. Kernel classifiers
 accept sparse rows; only blocks within ``working_memory`` become dense. The texts here are lines of
 the descriptions that come with scikit-learn's data sets; the class is the data set.
+
+Guide: :doc:`/text`.
 """
 
 import textwrap

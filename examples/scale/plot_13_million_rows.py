@@ -5,6 +5,8 @@ One million rows
 An exact kernel method would need the kernel values of 10¹² pairs. With landmarks it reads the
 rows twice and stores a few matrices of the size of the landmarks. The data come in batches, so
 memory does not grow with the number of rows.
+
+Guide: :doc:`/scale`.
 """
 
 from time import process_time

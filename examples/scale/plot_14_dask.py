@@ -5,6 +5,8 @@ Training on a cluster with Dask
 ``fit`` takes Dask collections. Each part is reduced on its worker to moments, a few small
 matrices, and these are merged in a fixed order. So the model does not depend on the number of
 workers, to the last bit.
+
+Guide: :doc:`/scale`.
 """
 
 import dask

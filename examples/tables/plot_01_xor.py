@@ -6,6 +6,8 @@ Each class has two clusters at opposite corners. In the space of an RBF kernel a
 directions. The distance IC (invertible covariance) ignores all other directions, so points far from
 the data are near to *both* classes. RC (regularised covariance, the
 default) adds σ² in every direction, so the distance also grows outside the span of a class.
+
+Guide: :doc:`/kernel_quadratic`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ IC, RC, FK: three ways to measure distance to a class
 The squared kernel Mahalanobis distance to the class of the red points. IC grows only along the
 directions in which the class varies; far away it becomes small again. RC, the default, grows in
 every direction. FK uses the kernel values with *all* samples and depends on the other class, too.
+
+Guide: :doc:`/kernel_quadratic`.
 """
 
 import matplotlib.pyplot as plt

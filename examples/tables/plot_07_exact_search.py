@@ -4,6 +4,8 @@ Exact cross-validation in the time of a few fits
 
 ``KernelSearchCV`` scores every kernel width and every regularisation on the same
 folds as ``GridSearchCV``, from shared factorisations. All scores are equal, in a fraction of the time.
+
+Guide: :doc:`/model_selection`.
 """
 
 from time import process_time
@@ -52,7 +54,7 @@ print(
 fig, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4), width_ratios=[2.2, 1], layout="constrained"
 )
-image = left.imshow(found, cmap="viridis", aspect="auto", origin="lower")
+image = left.imshow(found, cmap="Blues", aspect="auto", origin="lower")
 left.set_xticks(range(len(regs)), [f"{r:.0e}" for r in regs], rotation=45)
 left.set_yticks(range(len(gammas)), [f"{g:.3f}" for g in gammas])
 best = np.unravel_index(found.argmax(), found.shape)

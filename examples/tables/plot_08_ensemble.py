@@ -4,6 +4,8 @@ An ensemble is better calibrated than its members
 
 ``MahalanobisClassifierCV`` searches several families on the same folds, calibrates them and
 combines their probabilities. On new samples its log loss is below that of every member.
+
+Guide: :doc:`/chooser`.
 """
 
 import matplotlib.pyplot as plt

@@ -6,6 +6,8 @@ Paper D's data have twenty classes and ten sensors, some of which fail. A failed
 distorts the distance to the true class. Descent weights give the *smallest* of the ten squared
 distances the most weight, so the accuracy falls less. If you know which sensor has failed, set it to
 NaN: the densities of the other sensors are exact, and the accuracy falls least.
+
+Guide: :doc:`/missing`.
 """
 
 import matplotlib.pyplot as plt

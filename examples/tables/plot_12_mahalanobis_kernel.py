@@ -5,6 +5,8 @@ A kernel that does not depend on units
 One column is given in metres, then in centimetres, then in millimetres. The RBF
 kernel of an SVM depends on the unit, so the columns must be scaled first. The Mahalanobis kernel
 takes the scale from the data (paper B): the decision boundary is the same in every unit.
+
+Guide: :doc:`/svm`.
 """
 
 import matplotlib.pyplot as plt

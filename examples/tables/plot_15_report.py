@@ -5,6 +5,8 @@ Which method is best, and is the difference significant?
 ``compare`` runs nested cross-validation of several classifiers on a table in memory. Every error
 has a 95 % interval, and methods that are statistically tied with the best are marked. Here a
 small data set cannot separate the methods.
+
+Guide: :doc:`/comparison`.
 """
 
 import matplotlib.pyplot as plt

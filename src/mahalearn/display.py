@@ -198,7 +198,7 @@ class DissimilaritySpaceDisplay:
 
     See Also
     --------
-    DissimilaritySpaceDiscriminant : A classifier on the distances to the classes.
+    mahalearn.DissimilaritySpaceDiscriminant : A classifier on the distances to the classes.
 
     Examples
     --------
@@ -351,7 +351,7 @@ class CoomansDisplay:
     See Also
     --------
     mahalearn.display.TypicalityDisplay : Distribution of p-values.
-    KernelMahalanobisNovelty : Novelty detection with a kernel or a measure.
+    mahalearn.KernelMahalanobisNovelty : Novelty detection with a kernel or a measure.
 
     Examples
     --------

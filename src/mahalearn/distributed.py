@@ -17,15 +17,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._typing import Objects
+from ._typing import ArrayLike, Objects
 from ._validation import check_class_list
 from .training.sources import is_frame, one_thread
 
 __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "predict"]
 
 
-def part_moments(plan, X, y, start=0, folds=None):
+def part_moments(
+    plan: Any, X: Objects, y: Objects, start: int = 0, folds: ArrayLike | None = None
+) -> Any:
     """Statistics of one part of the training data.
+
+    Read more in the :doc:`user guide </scale>`.
 
     Parameters
     ----------
@@ -46,6 +50,11 @@ def part_moments(plan, X, y, start=0, folds=None):
     statistics : LandmarkTraining
         To be merged with those of the other parts.
 
+    See Also
+    --------
+    mahalearn.distributed.merge : Statistics of two parts together.
+    mahalearn.distributed.plan_from_sample : The plan of all parts.
+
     Examples
     --------
     >>> from mahalearn import KernelQuadraticDiscriminant
@@ -65,8 +74,10 @@ def part_moments(plan, X, y, start=0, folds=None):
         return plan.statistics().add(np.asarray(X), np.asarray(y), folds, start)
 
 
-def merge(a, b):
+def merge(a: Any, b: Any) -> Any:
     """Statistics of two parts together.
+
+    Read more in the :doc:`user guide </scale>`.
 
     Parameters
     ----------
@@ -79,6 +90,11 @@ def merge(a, b):
     -------
     statistics : LandmarkTraining
         Statistics of both parts.
+
+    See Also
+    --------
+    mahalearn.distributed.part_moments : Statistics of one part of the training data.
+    mahalearn.distributed.model_from_moments : The classifier of merged statistics.
 
     Examples
     --------
@@ -102,6 +118,8 @@ def merge(a, b):
 def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None) -> Any:
     """A plan from rows in memory: the kernel, the landmarks and the classes.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     estimator : estimator
@@ -117,6 +135,10 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
     -------
     plan : LandmarkPlan
         For :func:`part_moments`.
+
+    See Also
+    --------
+    mahalearn.distributed.part_moments : Statistics of one part of the training data.
 
     Examples
     --------
@@ -140,6 +162,8 @@ def plan_from_sample(estimator: Any, X: Objects, y: Objects, classes: Any = None
 def model_from_moments(estimator: Any, statistics: Any) -> Any:
     """The classifier of merged statistics.
 
+    Read more in the :doc:`user guide </scale>`.
+
     Parameters
     ----------
     estimator : estimator
@@ -151,6 +175,10 @@ def model_from_moments(estimator: Any, statistics: Any) -> Any:
     -------
     model : estimator
         An ordinary fitted classifier.
+
+    See Also
+    --------
+    mahalearn.distributed.merge : Statistics of two parts together.
 
     Examples
     --------
@@ -177,8 +205,10 @@ def _refuse_exact(estimator):
         )
 
 
-def predict(model, X, method="predict"):
+def predict(model: Any, X: Any, method: str = "predict") -> Any:
     """Predictions of a dask collection, lazily.
+
+    Read more in the :doc:`user guide </scale>`.
 
     Parameters
     ----------
@@ -187,13 +217,18 @@ def predict(model, X, method="predict"):
     X : dask array or dataframe
         Objects.
     method : str, default="predict"
-        Which method of the estimator: "predict", "decision_function", "predict_proba", …
+        Method of the estimator, such as "predict", "decision_function" or "predict_proba".
 
     Returns
     -------
     predictions : dask array or series
         Nothing is computed yet. A dataframe gives a series (or, for several columns, a dataframe)
         with the same index.
+
+    See Also
+    --------
+    mahalearn.LandmarkMap : Nyström features.
+    mahalearn.GaussianClassifier : Normal classes in the input space.
 
     Examples
     --------

@@ -186,8 +186,8 @@ class UntrustedModelError(ValueError):
 
     See Also
     --------
-    save_model : Save a model without pickle.
-    load_model : Load a saved model.
+    mahalearn.save_model : Save a model without pickle.
+    mahalearn.load_model : Load a saved model.
 
     Examples
     --------

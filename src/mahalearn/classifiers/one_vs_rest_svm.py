@@ -115,7 +115,7 @@ class OneVsRestSVC(KernelClassifier):
         may need very many.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
-        :mod:`mahalearn.kernels`).
+        :doc:`kernels </kernels>`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
         1/(n_features·Var(X)), "auto" is 1/n_features.

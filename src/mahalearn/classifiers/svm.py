@@ -144,7 +144,7 @@ class MahalanobisSVC(ScoreClassifierMixin, BaseEstimator):
         - "all": all data.
     shrinkage : float from 0 to 1, "auto" or None, default=None
         Shrinks a full covariance towards its diagonal; see
-        :class:`mahalearn.kernels.MahalanobisKernel`.
+        :class:`~mahalearn.MahalanobisKernel`.
     class_weight : dict, "balanced" or None, default=None
         Multiplies C for each class. The covariance is not weighted.
     tol : float, default=1e-3

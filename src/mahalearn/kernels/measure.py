@@ -69,18 +69,18 @@ class MeasureKernel(BaseKernel, BaseEstimator):
     Parameters
     ----------
     measure : str, measure or callable
-        A name such as "edit" or "hausdorff" (:data:`mahalearn.measures.MEASURES` has all of them),
-        a measure of :mod:`mahalearn.measures` such as ``EditDistance(normalize="longer")``, whose
-        parameters can be searched as ``kernel__measure__…``, or a function ``measure(a, b)`` that
-        returns a number; a and b are two objects, whatever their type. In a search "elastic" stands
-        for the measures of :func:`mahalearn.measures.elastic_measures`, and the best is chosen.
+        A name such as "edit" or "hausdorff" (all are in :doc:`measures </measures>`), a measure
+        such as ``EditDistance(normalize="longer")``, whose parameters can be searched as
+        ``kernel__measure__…``, or a function ``measure(a, b)`` that returns a number; a and b are
+        two objects, whatever their type. In a search "elastic" stands for the measures of
+        :func:`mahalearn.measures.elastic_measures`, and the best is chosen.
     kind : {"auto", "similarity", "neg_squared", "neg", "rbf", "laplacian"}, default="auto"
         The kernel of a similarity s or a dissimilarity d.
 
         - "similarity": s.
         - "neg_squared", "neg": −d², −d.
         - "rbf", "laplacian": exp(−gamma·d²), exp(−gamma·d).
-        - "auto": −d² for a dissimilarity by name or from :mod:`mahalearn.measures`; a function is
+        - "auto": −d² for a dissimilarity by name or from :doc:`measures </measures>`; a function is
           treated as a similarity, and refused if it is smallest for an object and itself.
     gamma : float, default=1.0
         Width of ``kind="rbf"`` and ``"laplacian"``, on scaled dissimilarities.

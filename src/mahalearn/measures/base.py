@@ -218,7 +218,7 @@ class FunctionMeasure(Measure):
 
     See Also
     --------
-    MeasureKernel : Kernel of a function of two objects.
+    mahalearn.MeasureKernel : Kernel of a function of two objects.
     mahalearn.measures.pairwise : Matrix of all pairs.
 
     Examples

@@ -39,9 +39,9 @@ class EditDistance(Measure):
     """Edit distance of strings, or of sequences of symbols, numbers or points.
 
     The least total cost of insertions, deletions and substitutions that turn the first sequence
-    into the second. rapidfuzz does it where the costs are whole numbers, compiled loops otherwise
-    (``pip install "mahalearn[measures]"``); without these libraries numpy, for numbers and points
-    plain Python, which is slow.
+    into the second; with the default costs the Levenshtein distance. rapidfuzz computes it where
+    the costs are whole numbers, compiled loops otherwise (``pip install "mahalearn[measures]"``);
+    without these libraries numpy, for numbers and points plain Python, which is slow.
 
     Read more in the :doc:`user guide </measures>`.
 

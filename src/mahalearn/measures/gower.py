@@ -55,7 +55,7 @@ class Gower(Measure):
 
     See Also
     --------
-    TableEncoder : Numbers from a table with categories and gaps.
+    mahalearn.TableEncoder : Numbers from a table with categories and gaps.
     mahalearn.measures.pairwise : Matrix of all pairs.
 
     References

@@ -37,7 +37,7 @@ def pairwise(
         The rows. What an object is depends on the measure: a string, a sequence, an array of
         points, a row of a table.
     measure : str, measure or callable
-        A name of :data:`mahalearn.measures.MEASURES` such as "edit", "dtw" or "hausdorff"; a
+        A name such as "edit", "dtw" or "hausdorff" (all are in :doc:`measures </measures>`); a
         measure such as ``EditDistance("angular")``; or a function of two objects that returns a
         number. A measure that learns from training objects and is not fitted (Gower's ranges)
         learns from `other`, or from `objects` if there are no others.
@@ -63,7 +63,7 @@ def pairwise(
 
     See Also
     --------
-    MeasureKernel : Kernel of a function of two objects.
+    mahalearn.MeasureKernel : Kernel of a function of two objects.
     mahalearn.proximity.diagnose : Diagnosis of a distance matrix.
 
     Examples

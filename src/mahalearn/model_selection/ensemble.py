@@ -111,7 +111,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     which candidates are compared on all objects. Each family keeps the candidate with the smallest
     log loss plus three times the error on held-out objects, and its probabilities are calibrated on
     the held-out scores. The ensemble predicts softmax(Σ w_k log p_k); its weights w minimise the
-    log loss on held-out objects (:mod:`mahalearn.formulas.stacking`). For kernels by name tables
+    log loss on held-out objects. For kernels by name tables
     are encoded first by :class:`mahalearn.TableEncoder`, once and without labels: numbers are
     standardised, categories become columns of zeros and ones, missing cells are filled.
 

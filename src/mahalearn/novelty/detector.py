@@ -117,7 +117,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         - "kernel": α, added to the class kernel matrix.
     kernel : str or callable, default="rbf"
         A scikit-learn kernel name, ``"precomputed"``, a measure or a kernel object (see
-        :mod:`mahalearn.kernels`).
+        :doc:`kernels </kernels>`).
     gamma : float, "smooth", "scale" or "auto", default="smooth"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2.
 

@@ -221,8 +221,8 @@ def diagnose(
 
     See Also
     --------
-    ProximityKernel : From a distance matrix to a kernel matrix.
-    PseudoEuclideanEmbedding : Coordinates for an indefinite kernel.
+    mahalearn.ProximityKernel : From a distance matrix to a kernel matrix.
+    mahalearn.PseudoEuclideanEmbedding : Coordinates for an indefinite kernel.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Σ|λ| to keep; None keeps all that are not zero.
     kernel : str or callable, default="precomputed"
         A scikit-learn kernel name, ``"precomputed"``, or a kernel object (see
-        :mod:`mahalearn.kernels`).
+        :doc:`kernels </kernels>`).
     gamma : float, "scale" or "auto", default="scale"
         Coefficient of the kernels rbf, laplacian, poly, sigmoid and chi2. "scale" is
         1/(n_features·Var(X)), "auto" is 1/n_features.
