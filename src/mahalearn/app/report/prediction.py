@@ -4,7 +4,8 @@ import numpy as np
 
 from ..words import counted, percent
 from .answers import card
-from .blocks import confusion_table, paragraph, section, side_by_side, table
+from .blocks import confusion_table, interval, paragraph, section, side_by_side, table, words_cell
+from .drawing import boxes
 
 # Objects and columns that the page lists.
 MOST_OBJECTS, MOST_COLUMNS = 50, 30
@@ -28,11 +29,9 @@ def document(values):
         A document for :mod:`mahalearn.app.report.html`.
     """
     scores, drift = _scores(values), _drift(values)
-    counts = side_by_side([_classes(values)], scores)
-    uncertain = _uncertain(values)
     sections = [
-        section("classes", "Classes", counts, half=bool(uncertain)),
-        uncertain,
+        section("classes", "Classes", side_by_side([_classes(values)], scores), half=True),
+        _uncertain(values),
         _unlike(values),
         drift,
     ]
@@ -63,15 +62,23 @@ def _cards(values, drift):
         words = "None looks unlike every class."
         yield card(question, "No", words, "classes", "good")
     if values["sentences"]:
-        changed = values["drifted"] or any(d["changed"] for d in values["drift"])
+        n_changed = sum(d["changed"] for d in values["drift"])
+        answer = "Yes" if values["drifted"] else "No sign"
+        if n_changed:
+            answer = f"Yes, {n_changed} of {counted(len(values['drift']), 'column')}"
         words, link = " ".join(values["sentences"]), "drift" if drift else "classes"
-        state = "fair" if changed else "good"
-        yield card("Have the data changed?", "Yes" if changed else "No sign", words, link, state)
+        state = "good" if answer == "No sign" else "fair"
+        yield card("Have the data changed?", answer, words, link, state)
     if scores:
         guess = max(map(sum, scores["confusion"])) / scores["n"]
         words = f"Accuracy on {counted(scores['n'], 'object')} of known class. "
         words += f"Always predicting the most frequent class: {percent(guess)}."
         state = "good" if scores["accuracy"] > guess else "bad"
+        if values["held_out"]:
+            error, low, high = values["held_out"]
+            words += f" On held-out training objects: {percent(1 - error)} "
+            words += f"(95 % interval {interval((1 - high, 1 - low))})."
+            state = "fair" if state == "good" and scores["accuracy"] < 1 - high else state
         yield card("How accurate are they?", percent(scores["accuracy"]), words, "classes", state)
 
 
@@ -124,6 +131,7 @@ def page_values(rows, proba, about, drifts, X):
             for i in doubtful[:MOST_OBJECTS]
         ],
         "drift": [d._asdict() for d in drifts],
+        "held_out": about["training"].get("error"),
     }
 
 
@@ -132,7 +140,7 @@ def far_columns(X, i, drifts, most=3):
     distances = []
     for drift in drifts:
         if drift.scale:
-            z = (float(X[drift.name].iloc[i]) - drift.median) / drift.scale
+            z = (float(X[drift.name].iloc[i]) - drift.quartiles[0][2]) / drift.scale
             if z == z:
                 distances.append((abs(z), f"{drift.name} = {X[drift.name].iloc[i]:g}", drift))
     distances.sort(key=lambda entry: -entry[0])
@@ -190,11 +198,13 @@ def _drift(values):
         return None
     text = (
         "Numbers of the new objects against those of the training rows; columns that changed most "
-        "come first. A shift is that of the median, in standard deviations of the training rows."
+        "come first. Boxes hold the middle half of the rows, lines reach from the smallest to the "
+        "largest. A shift is that of the median, in standard deviations of the training rows."
     )
     rows = [
         (
             d["name"],
+            _boxes(d),
             d["training"],
             d["present"],
             percent(d["outside"]),
@@ -203,9 +213,18 @@ def _drift(values):
         )
         for d in values["drift"][:MOST_COLUMNS]
     ]
-    heads = ["training", "now", "outside", "shift", "clear change"]
+    heads = [words_cell("distribution"), "training", "now", "outside", "shift", "clear change"]
     columns = table("New objects and training rows", "column", heads, _rows(rows))
-    return section("drift", "Columns against the training rows", paragraph(text), columns)
+    key = {"kind": "key", "states": [("reference", "training rows"), ("ours", "new objects")]}
+    return section("drift", "Columns against the training rows", paragraph(text), key, columns)
+
+
+def _boxes(drift):
+    """Box plots of a column in training and now."""
+    if not drift["quartiles"] or not drift["quartiles"][1]:
+        return ""
+    label = f"{drift['name']}: in training {drift['training']}, now {drift['present']}"
+    return {"text": "", "spark": boxes(*drift["quartiles"], label)}
 
 
 def _signed(value):
