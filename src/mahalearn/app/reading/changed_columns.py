@@ -32,9 +32,9 @@ class ColumnDrift(NamedTuple):
     changed : bool
         True if it is small enough, Bonferroni-corrected for the tests of all columns.
     scale : float or None
-        Standard deviation of the training rows, by their quartiles.
+        Standard deviation of the training rows, by their quartiles; None without numbers now.
     quartiles : tuple of two lists, or None
-        Minimum, quartiles and maximum in training and now; None for now if all are missing.
+        Minimum, quartiles and maximum in training and now.
     """
 
     name: str
@@ -103,8 +103,8 @@ def _numbers(values, feature, n_training):
         shift,
         p,
         False,
-        scale or None,
-        (feature["quartiles"], now),
+        (scale or None) if now else None,
+        (feature["quartiles"], now) if now else None,
     )
 
 
