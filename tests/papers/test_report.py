@@ -303,7 +303,7 @@ def test_maps_put_the_grid_upright():
     block = {
         "kind": "maps",
         "title": "t",
-        "extent": [0, 1, 0, 1],
+        "extent": [-0.123456, 1, 0, 1],
         "resolution": 2,
         "points": [[0.2, 0.2, 0], [0.8, 0.8, 1]],
         "panels": [{"title": "a", "labels": "0011"}, {"title": "b", "distances": [0, 1, 2, 3]}],
@@ -316,6 +316,8 @@ def test_maps_put_the_grid_upright():
     low, high = runs[:2]
     assert float(low.split()[1].split("h")[0]) > float(high.split()[1].split("h")[0])
     assert drawing.rows == [[0.2, 0.2, 0], [0.8, 0.8, 1]]
+    ends = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert ends.count("-0.12") == 2, "short enough to stand beside the next map"
 
 
 def test_markdown_figures_are_files_of_their_own():
