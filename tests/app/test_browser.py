@@ -234,7 +234,40 @@ def test_print_is_light_complete_and_without_tools(browser, page):
     assert all(s.is_displayed() for s in all_of(browser, "section"))
     pdf = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
     assert len(pdf) > 20_000
+    # Chromium leaves buttons out of heads that it repeats on the next sheet.
+    button = "return getComputedStyle(document.querySelector('thead th button')).display"
+    assert browser.execute_script(button) == "contents"
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_no_table_is_cut_on_paper(browser, report, tmp_path):
+    page = changed(report, tmp_path, lambda values: renamed(values, LONG_NAMES))
+    opened(browser, page, 690, media="print")  # A4 without its margins
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 690
+    over = "return arguments[0].scrollWidth > arguments[0].clientWidth + 1"
+    for box in all_of(browser, "main, .scroll, .figures > *"):
+        assert not browser.execute_script(over, box), box.text[:40]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_sections_of_half_the_width_are_as_high_as_what_they_hold(browser, page):
+    opened(browser, page, 1200)
+    halves = all_of(browser, ".halves section")
+    assert len({half.location["x"] for half in halves}) == 2
+    assert len(halves) >= 3 and all(half.size["width"] < 620 for half in halves[:2])
+    room = """const [last] = [...arguments[0].children].slice(-1);
+    return arguments[0].getBoundingClientRect().bottom - last.getBoundingClientRect().bottom"""
+    assert all(browser.execute_script(room, half) < 40 for half in halves)
+
+
+def test_long_names_take_little_room(browser, report, tmp_path):
+    opened(browser, changed(report, tmp_path, lambda values: renamed(values, LONG_NAMES)), 1200)
+    heads = all_of(browser, "#map thead th")
+    assert all(head.size["height"] < 60 for head in heads)
+    assert [head.get_attribute("title") for head in heads[1:]] == LONG_NAMES
+    for row in all_of(browser, "#importance .group:first-child tbody tr"):
+        name, cell = row.find_elements("css selector", "th, td")
+        assert name.size["height"] == cell.size["height"], "one line below both"
 
 
 def test_the_page_is_complete_without_its_script(browser, page):
@@ -363,6 +396,9 @@ def test_the_leaderboard_is_readable_on_a_phone(browser, page):
         assert row.size["height"] < 90
         behind = row.find_elements("tag name", "td")[1]
         assert behind.location["x"] + behind.size["width"] <= 390
+
+
+LONG_NAMES = [f"{word} of a name that is longer than anyone would want" for word in "abc"]
 
 
 def changed(report, folder, change):

@@ -26,10 +26,10 @@ from mahalearn.app.comparing.predictions import (
     roc_curves,
 )
 from mahalearn.app.reading.problem import Problem
-from mahalearn.app.report import html
+from mahalearn.app.report import html, prediction
 from mahalearn.app.report.comparison import document
-from mahalearn.app.report.drawing import PAPER, SERIES, clean
-from mahalearn.app.report.figures import FIGURES, drawn, svg
+from mahalearn.app.report.drawing import PAPER, SERIES, boxes, clean
+from mahalearn.app.report.figures import FIGURES, drawn
 from mahalearn.app.report.notebook import Report, compare
 from mahalearn.app.words import counted
 
@@ -187,7 +187,7 @@ def test_the_facts_name_target_and_columns(found):
     facts = dict(document(found)["facts"])
     assert facts["Data"] == "45 rows with 3 columns (height, width, colour)"
     assert facts["Classes"] == "3 classes (column “species”)"
-    found["about"]["features"] = [{"name": f"x{i}"} for i in range(13)]
+    found["about"]["features"] = [{"name": f"length {i}"} for i in range(13)]
     found["problem"]["d"] = 13
     assert dict(document(found)["facts"])["Data"] == "45 rows with 13 columns"
     assert any("Column 'species' was taken" in note for note in document(found)["notices"])
@@ -426,7 +426,7 @@ def test_no_mark_lies_over_the_edge(found):
     for x, y, *_ in pair["points"]:
         assert x0 < x < x1 and y0 < y < y1
     block = {"kind": "space", "title": "t", **pair}
-    text = svg(drawn(block), "space", "t")
+    text = drawn(block).picture.svg("space", "t")
     assert rows_of(text) == list(range(len(pair["points"])))
 
 
@@ -597,7 +597,7 @@ def test_names_in_figures_are_whole_and_harmless(name):
         "area": "area",
     }
     block["series"] = [{"name": name, "x": [0, 1], "y": [0, 1], "text": "0.5"}]
-    root = ElementTree.fromstring(svg(drawn(block), "roc", name))
+    root = ElementTree.fromstring(drawn(block).picture.svg("roc", name))
     said = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
     assert clean(name, 66) in said
     assert any(text.startswith(clean(name, 17)) for text in said if text.endswith("(0.5)"))
@@ -671,7 +671,7 @@ def test_every_figure_has_its_numbers(evil):
     for block in figures:
         drawing = drawn(block)
         assert drawing.rows and {len(row) for row in drawing.rows} == {len(drawing.columns)}
-        text = svg(drawing, "f", "t", themed=False)
+        text = drawing.picture.svg("f", "t", themed=False)
         ElementTree.fromstring(text)
         assert "var(--" not in text and "<script" not in text
     pair = next(block for block in figures if block["id"] == "pair-1")
@@ -725,7 +725,7 @@ def test_ticks_in_percent_are_not_rounded(high):
     """Ticks at 2.5 and 7.5 were labelled 2 and 8."""
     block = {"kind": "curves", "title": "t", "xlabel": "n", "ylabel": "error", "percent": "y"}
     block |= {"x": [1, 2], "series": [{"name": "m", "y": [high / 2, high]}]}
-    root = ElementTree.fromstring(svg(drawn(block), "learning", "t"))
+    root = ElementTree.fromstring(drawn(block).picture.svg("learning", "t"))
     texts = root.iter("{http://www.w3.org/2000/svg}text")
     places = {t.text: float(t.get("y")) for t in texts if t.text.endswith(" %")}
     values = [float(text.removesuffix(" %")) for text in places]
@@ -746,6 +746,23 @@ def test_importance_is_a_table_with_bars(found):
     assert first["text"] == "30.00" and first["detail"] == "10.0 to 50.0"
     assert first["state"] == "line agree" and second["state"] == "line"
     assert first["bar"]["mean"] == 0.6 and first["bar"]["high"] == 1 and second["bar"]["mean"] == 0
+
+
+def test_boxes_share_an_axis_from_the_smallest_to_the_largest_value():
+    training, now = re.findall(r'<path d="(.*?)"', boxes([0, 2, 3, 4, 5], [2, 6, 8, 9, 10], "a"))
+    assert training == "M0 8H34M68 8H85M34 3H68v10H34zM51 1v14"
+    assert now == "M34 22H102M153 22H170M102 17H153v10H102zM136 15v14"
+    assert "nan" not in boxes([1] * 5, [1] * 5, "constant")
+
+
+@pytest.mark.parametrize("accuracy, state", [(0.97, "good"), (0.7, "fair"), (0.5, "bad")])
+def test_accuracy_is_judged_by_guessing_and_by_the_held_out_error(accuracy, state):
+    scores = {"n": 10, "confusion": [[5, 0], [0, 5]], "accuracy": accuracy}
+    card = prediction._accuracy(scores, [0.05, 0.02, 0.08])
+    assert card["state"] == state
+    assert "95.0 % (95 % interval 92.0 to 98.0)" in card["detail"]
+    card = prediction._accuracy(scores, None)
+    assert card["state"] == ("bad" if accuracy == 0.5 else "good")
 
 
 def test_distributions_count_every_value_by_class():
@@ -822,6 +839,9 @@ def test_diff_pairs_equal_folds_and_names_what_changed(results, found, tmp_path)
     assert "--force overwrites" in " ".join(refusal.split())
     refusal = refused("diff", results, tmp_path, "--out", tmp_path / "e.html")
     assert "holds no comparison.json" in " ".join(refusal.split())
+    twice = differences(found, {**other, "plan": {**other["plan"], "repeats": 2}})
+    facts = {row["fact"]: row["values"] for row in twice["changes"]}
+    assert facts["folds"] == ["3, drawn 1 time", "3, drawn 2 times"]
     other["folds_key"] = "of other objects"
     assert not differences(found, other)["paired"]
     assert all(row["difference"][1] is None for row in differences(found, other)["methods"])

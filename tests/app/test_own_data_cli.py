@@ -267,12 +267,15 @@ def test_predict_writes_a_page_and_names_the_columns_that_drifted(trained, tmp_p
     page = report.read_text()
     headings = ["Columns against the training rows", "unlike every class", "Predicted classes"]
     assert all(words in page for words in [*headings, "plant3"])
+    assert "Yes, 1 of 3 columns" in page
+    assert page.count('class="spark"') == 2 and 'aria-label="height: in training' in page
     assert NASTY not in page and "&lt;script&gt;alert(1)" in page
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
     said = " ".join(works("predict", model, write_csv(new, header, rows), *out).output.split())
     assert "Columns that changed" not in said and "Drift: no sign" in said
     page = report.read_text()
     assert "How accurate are they?" in page and "Confusion matrix" in page
+    assert "On held-out training objects: " in page
     one = write_csv(tmp_path / "one.csv", header, rows[:1])
     said = " ".join(works("predict", model, one, *out).output.split())
     assert "1 object predicted" in said and "rift" not in said

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from mahalearn.app.report import html
-from mahalearn.app.report.figures import drawn, svg
+from mahalearn.app.report.figures import drawn
 from mahalearn.papers import markdown
 from mahalearn.papers.agreement import Compared, compare, count, rank_correlation
 from mahalearn.papers.experiment import Convention, Published
@@ -147,7 +147,7 @@ def test_a_scatter_has_a_point_for_every_compared_cell():
         (20.0, 50.0, "differ", False),
         (30.0, 30.0, "agree", True),
     ]
-    text = svg(drawn({**block, "title": EVIL}), "scatter", EVIL)
+    text = drawn({**block, "title": EVIL}).picture.svg("scatter", EVIL)
     assert "<script" not in text and "calibration (1)" in text
     assert [p["chance"] for p in block["points"]] == [20.0, 30.0, 10.0] and "chance (3)" in text
     for variant in (block, {**block, "log": True}):
@@ -268,7 +268,7 @@ def test_markdown_has_the_same_numbers():
 
 def marks(block):
     """Places of the marks of a figure, by the row they stand for."""
-    root = ElementTree.fromstring(svg(drawn(block), "figure", block["title"]))
+    root = ElementTree.fromstring(drawn(block).picture.svg("figure", block["title"]))
     return {
         int(row): (float(mark.get("x")), float(mark.get("y")))
         for group in root.iter("{http://www.w3.org/2000/svg}g")
@@ -296,26 +296,28 @@ def test_curves_place_their_points_in_order():
     assert list(xs) == sorted(xs) and list(ys) == sorted(ys, reverse=True)
     steps = [b - a for a, b in pairwise(xs)]
     assert max(steps) < 1.3 * min(steps), "a decade is about as wide as the linear part"
-    assert "<script" not in svg(drawn(block), "figure", EVIL)
+    assert "<script" not in drawn(block).picture.svg("figure", EVIL)
 
 
 def test_maps_put_the_grid_upright():
     block = {
         "kind": "maps",
         "title": "t",
-        "extent": [0, 1, 0, 1],
+        "extent": [-0.123456, 1, 0, 1],
         "resolution": 2,
         "points": [[0.2, 0.2, 0], [0.8, 0.8, 1]],
         "panels": [{"title": "a", "labels": "0011"}, {"title": "b", "distances": [0, 1, 2, 3]}],
     }
     drawing = drawn(block)
-    root = ElementTree.fromstring(svg(drawing, "maps", "t"))
+    root = ElementTree.fromstring(drawing.picture.svg("maps", "t"))
     paths = [path.get("d") for path in root.iter("{http://www.w3.org/2000/svg}path")]
     # Two runs of cells start at the left; that of class 0 is the lower one.
     runs = [path for path in paths if path.endswith("z") and "h" in path and path[1].isdigit()]
     low, high = runs[:2]
     assert float(low.split()[1].split("h")[0]) > float(high.split()[1].split("h")[0])
     assert drawing.rows == [[0.2, 0.2, 0], [0.8, 0.8, 1]]
+    ends = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert ends.count("-0.12") == 2, "short enough to stand beside the next map"
 
 
 def test_markdown_figures_are_files_of_their_own():
@@ -349,7 +351,7 @@ def test_a_scatter_has_a_mark_for_every_point(log):
     block = {"kind": "scatter", "title": "t", "xlabel": "published", "ylabel": "ours", "log": log}
     drawing = drawn({**block, "points": points})
     assert sorted(row[0] for row in drawing.rows) == sorted(p["name"] for p in points)
-    text = svg(drawing, "scatter", "t")
+    text = drawing.picture.svg("scatter", "t")
     assert "agrees, calibration (1)" in text and "differs (1)" in text and "<script" not in text
     groups = re.findall(r'data-rows="([\d,]+)"', text)
     assert sorted(",".join(groups).split(",")) == ["0", "1", "2"]

@@ -44,6 +44,18 @@ def number(value, digits=1):
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def signed(value):
+    """A change with its sign, and decimals where it is small.
+
+    Examples
+    --------
+    >>> from mahalearn.app.words import signed
+    >>> signed(0.126), signed(-1.2), signed(998.2)
+    ('+0.13', '−1.20', '+998')
+    """
+    return "+" * (value > 0) + number(value, 0 if abs(value) >= 10 else 2)
+
+
 def percent(value, digits=1):
     """A share in percent."""
     return f"{number(100 * value, digits)} %"

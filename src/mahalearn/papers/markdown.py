@@ -1,6 +1,6 @@
 """A document as Markdown, for the documentation; figures become files beside it."""
 
-from ..app.report.figures import FIGURES, drawn, svg
+from ..app.report.figures import FIGURES, drawn
 from ..app.report.html import VERDICTS, alternative
 
 _SIGNS = {"agree": "", "differ": " ✗", "apart": "", "": ""}
@@ -32,7 +32,7 @@ def render(document, figure_folder="images"):
             if block["kind"] in FIGURES:
                 name = f"{section['id']}-{len(figures) + 1}"
                 label = alternative(block)
-                figures[f"{name}.svg"] = svg(drawn(block), name, label, themed=False)
+                figures[f"{name}.svg"] = drawn(block).picture.svg(name, label, themed=False)
                 lines += [f"![{_plain(block['title'])}]({figure_folder}/{name}.svg)", ""]
             elif block["kind"] in _BLOCKS:
                 lines += [*_BLOCKS[block["kind"]](block), ""]

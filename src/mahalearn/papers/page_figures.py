@@ -85,9 +85,9 @@ def maps(block, size=180, columns=4):
         picture.text(left, top - 17, clean(panel["title"], 26), size=10)
         picture.text(left, top - 5, clean(panel.get("subtitle", ""), 30), size=9)
         for at, value in ((left, x0), (left + size - 34, x1)):
-            picture.text(at, top + size - 28, f"{value:g}", size=9, anchor="middle")
+            picture.text(at, top + size - 28, f"{value:.2g}", size=9, anchor="middle")
         for at, value in ((top + size - 40, y0), (top + 6, y1)):
-            picture.text(left - 4, at, f"{value:g}", size=9, anchor="end")
+            picture.text(left - 4, at, f"{value:.2g}", size=9, anchor="end")
     rows = [[p[0], p[1], int(p[2])] for p in block["points"]]
     return Drawing(picture, ["x1", "x2", "class"], rows)
 

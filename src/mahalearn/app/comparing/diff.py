@@ -1,5 +1,6 @@
 """Two comparisons side by side: methods, errors and data, from the plain values of both."""
 
+from ..words import counted
 from .ranking import corrected_interval
 
 
@@ -93,7 +94,7 @@ def _facts(run):
         str(problem["target"]),
         "; ".join(f"{name}: {n}" for name, n in sorted(problem["counts"], key=str)),
         str(problem.get("measure") or ""),
-        f"{plan['folds']}, drawn {plan['repeats']} times",
+        f"{plan['folds']}, drawn {counted(plan['repeats'], 'time')}",
         str(plan["seed"]),
         plan["by"],
         " ".join(run["notes"]),

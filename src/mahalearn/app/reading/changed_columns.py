@@ -31,8 +31,10 @@ class ColumnDrift(NamedTuple):
         many of n new rows lie beyond an order statistic of N others is beta-binomial.
     changed : bool
         True if it is small enough, Bonferroni-corrected for the tests of all columns.
-    median, scale : float or None
-        Median and standard deviation (by the quartiles) of the training rows.
+    scale : float or None
+        Standard deviation of the training rows, by their quartiles; None without numbers now.
+    quartiles : tuple of two lists, or None
+        Minimum, quartiles and maximum in training and now.
     """
 
     name: str
@@ -42,8 +44,8 @@ class ColumnDrift(NamedTuple):
     shift: float | None
     p_value: float
     changed: bool
-    median: float | None
     scale: float | None
+    quartiles: tuple | None
 
 
 def column_drifts(X, features, n_training):
@@ -91,17 +93,18 @@ def _numbers(values, feature, n_training):
         # Equal values count for neither side, which makes the test conservative.
         tests.append(min(1.0, 2 * betabinom.sf(max(above, below) - 1, n, half, half)))
         p = float(min(tests))
-    shift = (float(np.median(values)) - median) / scale if n and scale else None
+    now = np.percentile(values, [0, 25, 50, 75, 100]).tolist() if n else None
+    shift = (now[2] - median) / scale if now and scale else None
     return ColumnDrift(
         feature["name"],
         f"{low:g} to {high:g}",
-        f"{values.min():g} to {values.max():g}" if n else "missing",
+        f"{now[0]:g} to {now[4]:g}" if now else "missing",
         n_outside / n if n else 0.0,
         shift,
         p,
         False,
-        median,
-        scale or None,
+        (scale or None) if now else None,
+        (feature["quartiles"], now) if now else None,
     )
 
 

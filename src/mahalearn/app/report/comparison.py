@@ -15,8 +15,8 @@ from .performance import (
 )
 from .understanding import distances_section, importance_section, learning_section, map_section
 
-# Names of columns that are listed; more are counted alone.
-MOST_NAMED = 12
+# Letters of the names of columns that are listed; others are counted alone.
+LONGEST_NAMES = 100
 SECTIONS = (
     leaderboard_section,
     everything_section,
@@ -48,9 +48,6 @@ def document(values):
         A document for :mod:`mahalearn.app.report.html`.
     """
     sections = [section for make in SECTIONS if (section := make(values))]
-    halves = [section for section in sections if section["half"]]
-    if len(halves) % 2:
-        halves[-1]["half"] = False
     return {
         "title": f"Can the classes of “{values['problem']['name']}” be distinguished?",
         "answers": answers(values),
@@ -124,7 +121,7 @@ def _facts(values):
 
 
 def _features(values):
-    """How many columns there are, and their names if they are few."""
-    names = [str(feature["name"]) for feature in values["about"].get("features") or []]
+    """How many columns there are, and their names if they are short."""
+    names = ", ".join(str(feature["name"]) for feature in values["about"].get("features") or [])
     count = counted(values["problem"]["d"], "column")
-    return f"{count} ({', '.join(names)})" if 0 < len(names) <= MOST_NAMED else count
+    return f"{count} ({names})" if 0 < len(names) <= LONGEST_NAMES else count

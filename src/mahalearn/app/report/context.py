@@ -30,7 +30,7 @@ def data_section(values):
         "use": "use",
     }
     lines = [
-        {**row, "use": _use(row), "missing": row.get("missing") or "", "shape": _shape(row)}
+        {**row, "use": _use(row), "missing": str(row.get("missing") or ""), "shape": _shape(row)}
         for row in columns
     ]
     filled = [key for key in heads if any(line.get(key) for line in lines)]
@@ -41,7 +41,7 @@ def data_section(values):
         [
             {
                 "label": str(line["name"]),
-                "cells": [_text_or_shape(line.get(key)) for key in filled],
+                "cells": [line.get(key) or "" for key in filled],
             }
             for line in lines[:MOST_COLUMNS]
         ],
@@ -68,13 +68,7 @@ def _by_class(values):
 def _shape(row):
     """Histograms of a column, of few classes by class and in the colours of the map."""
     counts = row.get("shape")
-    if not counts:
-        return None
-    return {"text": "", "spark": sparkline(counts, f"Distribution of {row['name']}")}
-
-
-def _text_or_shape(cell):
-    return cell if isinstance(cell, dict) else str(cell or "")
+    return counts and {"text": "", "spark": sparkline(counts, f"Distribution of {row['name']}")}
 
 
 def _use(row):

@@ -45,6 +45,8 @@ WIDTH, HEIGHT = 460, 330
 LONGEST_LABEL = 600
 # Widths of a letter and heights of a line of the legend, in pixels.
 LETTER, LEGEND_LINE = 6.1, 18
+# Width and height of a picture in a cell.
+SPARK = 170, 30
 LINEAR_BELOW = 0.2
 # Stands for the name of the figure in ids; names never hold it, because it is not printable.
 NAME = "\ue000"
@@ -262,15 +264,36 @@ class Axes:
         self.picture.marks(self.places(xs, ys), shape, colour, size, **options)
 
 
-def sparkline(series, label, width=170, height=30):
+def sparkline(series, label):
     """Small histograms over each other, each of them filled to its own height."""
-    picture = []
-    for counts, colour in zip(series, SERIES):
+    width, height = SPARK
+    paths = []
+    for counts in series:
         step, scale = width / len(counts), (height - 2) / (max(counts) or 1)
         tops = (f"V{short(height - scale * n)}h{short(step)}" for n in counts)
-        style = f"fill:{paint(colour)};fill-opacity:.3;stroke:{paint(colour)}"
-        picture.append(f'<path d="M0 {height}{"".join(tops)}V{height}z" style="{style}"/>')
+        paths.append(f"M0 {height}{''.join(tops)}V{height}z")
+    return _spark(paths, SERIES, label)
+
+
+def boxes(training, present, label):
+    """Two small box plots on one axis, of minimum, quartiles and maximum."""
+    low, high = min(training[0], present[0]), max(training[4], present[4])
+    scale = SPARK[0] / ((high - low) or 1.0)
+    paths = []
+    for summary, y in ((training, 8), (present, 22)):
+        a, b, c, d, e = (short(scale * (value - low)) for value in summary)
+        paths.append(f"M{a} {y}H{b}M{d} {y}H{e}M{b} {y - 5}H{d}v10H{b}zM{c} {y - 7}v14")
+    return _spark(paths, (SERIES[6], SERIES[0]), label)
+
+
+def _spark(paths, colours, label):
+    """A picture for a cell of a table."""
+    width, height = SPARK
+    parts = "".join(
+        f'<path d="{path}" style="fill:{paint(c)};fill-opacity:.3;stroke:{paint(c)}"/>'
+        for path, c in zip(paths, colours)
+    )
     return (
         f'<svg class="spark" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label={quoteattr(clean(label, LONGEST_LABEL))}>{"".join(picture)}</svg>'
+        f'role="img" aria-label={quoteattr(clean(label, LONGEST_LABEL))}>{parts}</svg>'
     )

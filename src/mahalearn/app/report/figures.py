@@ -25,11 +25,6 @@ def drawn(block):
     return FIGURES[block["kind"]](block)
 
 
-def svg(drawing, name, label, *, themed=True):
-    """A drawing as SVG text: see :meth:`Picture.svg`."""
-    return drawing.picture.svg(name, label, themed=themed)
-
-
 def object_map(block):
     """All objects in two dimensions: names, x, y, class, wrong, unusual; classes are the names.
 

@@ -11,7 +11,7 @@ import hashlib
 from importlib.resources import files
 
 from ..words import TURNING
-from .figures import FIGURES, drawn, svg
+from .figures import FIGURES, drawn
 
 # Verdict of a statement -> its class in the style sheet and its words.
 VERDICTS = {
@@ -84,7 +84,7 @@ def _filled(document, prefix):
         used.add(name)
         drawing = drawn(block)
         data[name] = {"title": block["title"], **_numbers(drawing)}
-        return {"name": name, "svg": svg(drawing, name, alternative(block))}
+        return {"name": name, "svg": drawing.picture.svg(name, alternative(block))}
 
     template = environment().get_template("body.html")
     body = template.render(
@@ -106,8 +106,7 @@ def figure_name(block, used, prefix=""):
 
 def alternative(block):
     """Alternative text of a figure."""
-    words = block.get("words", "")
-    return f"{block['title']}. {words}".strip()
+    return f"{block['title']}. {block.get('words', '')}".strip()
 
 
 def asset(name):

@@ -2,9 +2,20 @@
 
 import numpy as np
 
-from ..words import counted, percent
+from ..words import counted, percent, signed
 from .answers import card
-from .blocks import confusion_table, paragraph, section, side_by_side, table
+from .blocks import (
+    confusion_table,
+    interval,
+    number_cell,
+    paragraph,
+    percent_cell,
+    section,
+    side_by_side,
+    table,
+    words_cell,
+)
+from .drawing import boxes
 
 # Objects and columns that the page lists.
 MOST_OBJECTS, MOST_COLUMNS = 50, 30
@@ -28,11 +39,9 @@ def document(values):
         A document for :mod:`mahalearn.app.report.html`.
     """
     scores, drift = _scores(values), _drift(values)
-    counts = side_by_side([_classes(values)], scores)
-    uncertain = _uncertain(values)
     sections = [
-        section("classes", "Classes", counts, half=bool(uncertain)),
-        uncertain,
+        section("classes", "Classes", side_by_side([_classes(values)], scores), half=True),
+        _uncertain(values),
         _unlike(values),
         drift,
     ]
@@ -48,31 +57,40 @@ def document(values):
 
 def _cards(values, drift):
     """The questions of the first screen."""
-    n, n_flagged, scores = values["n"], values["n_flagged"], values["scores"]
+    n, n_flagged = values["n"], values["n_flagged"]
     frequent = sorted((row for row in values["classes"] if row[1]), key=lambda row: -row[1])
-    counts = ", ".join(f"{label} {times}" for label, times, *_ in frequent[:MOST_NAMED])
+    counts = [f"{label} {times}" for label, times, *_ in frequent[:MOST_NAMED]]
     rest = len(frequent) - MOST_NAMED
     more = f" and {counted(rest, 'class', 'classes')} more" if rest > 0 else ""
     detail = f"{counted(n, 'object')}, by {values['model']}."
-    yield card("What was predicted?", counts + more, detail, "classes")
+    yield card("What was predicted?", ", ".join(counts) + more, detail, "classes")
     question = "Are there objects unlike every class?"
     if n_flagged:
         words = "By their p-values they are farther from every class than training objects are."
         yield card(question, f"{n_flagged} of {n}", words, "unlike", "fair")
     else:
-        words = "None looks unlike every class."
-        yield card(question, "No", words, "classes", "good")
+        yield card(question, "No", "None looks unlike every class.", "classes", "good")
     if values["sentences"]:
-        changed = values["drifted"] or any(d["changed"] for d in values["drift"])
-        words, link = " ".join(values["sentences"]), "drift" if drift else "classes"
-        state = "fair" if changed else "good"
-        yield card("Have the data changed?", "Yes" if changed else "No sign", words, link, state)
-    if scores:
-        guess = max(map(sum, scores["confusion"])) / scores["n"]
-        words = f"Accuracy on {counted(scores['n'], 'object')} of known class. "
-        words += f"Always predicting the most frequent class: {percent(guess)}."
-        state = "good" if scores["accuracy"] > guess else "bad"
-        yield card("How accurate are they?", percent(scores["accuracy"]), words, "classes", state)
+        changed = sum(d["changed"] for d in values["drift"])
+        columns = f", {changed} of {counted(len(values['drift']), 'column')}" if changed else ""
+        answer = f"Yes{columns}" if changed or values["drifted"] else "No sign"
+        link, state = "drift" if drift else "classes", "good" if answer == "No sign" else "fair"
+        yield card("Have the data changed?", answer, " ".join(values["sentences"]), link, state)
+    if values["scores"]:
+        yield _accuracy(values["scores"], values["held_out"])
+
+
+def _accuracy(scores, held_out):
+    """The accuracy, beside that of guessing and of held-out training objects."""
+    accuracy, guess = scores["accuracy"], max(map(sum, scores["confusion"])) / scores["n"]
+    words = f"Accuracy on {counted(scores['n'], 'object')} of known class. "
+    words += f"Always predicting the most frequent class: {percent(guess)}."
+    error, low, high = held_out or (0.0, 0.0, 1.0)
+    if held_out:
+        words += f" On held-out training objects: {percent(1 - error)} "
+        words += f"(95 % interval {interval((1 - high, 1 - low))})."
+    state = "bad" if accuracy <= guess else "fair" if accuracy < 1 - high else "good"
+    return card("How accurate are they?", percent(accuracy), words, "classes", state)
 
 
 def page_values(rows, proba, about, drifts, X):
@@ -124,20 +142,21 @@ def page_values(rows, proba, about, drifts, X):
             for i in doubtful[:MOST_OBJECTS]
         ],
         "drift": [d._asdict() for d in drifts],
+        "held_out": about["training"].get("error"),
     }
 
 
 def far_columns(X, i, drifts, most=3):
     """The columns in which an object lies farthest from the training rows, as text."""
-    distances = []
-    for drift in drifts:
-        if drift.scale:
-            z = (float(X[drift.name].iloc[i]) - drift.median) / drift.scale
-            if z == z:
-                distances.append((abs(z), f"{drift.name} = {X[drift.name].iloc[i]:g}", drift))
-    distances.sort(key=lambda entry: -entry[0])
-    words = [f"{text} (training {drift.training})" for _, text, drift in distances[:most]]
-    return ", ".join(words)
+    cells = ((float(X[drift.name].iloc[i]), drift) for drift in drifts if drift.scale)
+    far = sorted(
+        (-abs(value - drift.quartiles[0][2]) / drift.scale, drift.name, value, drift.training)
+        for value, drift in cells
+        if value == value
+    )
+    return ", ".join(
+        f"{name} = {value:g} (training {training})" for _, name, value, training in far[:most]
+    )
 
 
 def _rows(rows):
@@ -149,9 +168,12 @@ def _rows(rows):
 
 
 def _classes(values):
-    rows = [(label, n, percent(share), percent(was)) for label, n, share, was in values["classes"]]
+    rows = [
+        (label, number_cell(n), percent_cell(share), percent_cell(was))
+        for label, n, share, was in values["classes"]
+    ]
     columns = ["objects", "share", "share in training"]
-    return table("Predicted classes", "class", columns, _rows(rows))
+    return table("Predicted classes", "class", columns, _rows(rows), filter=len(rows) > 12)
 
 
 def _unlike(values):
@@ -163,9 +185,9 @@ def _unlike(values):
     )
     if values["n_flagged"] > len(values["unlike"]):
         text += f" The first {len(values['unlike'])} of {values['n_flagged']} are listed."
-    rows = [(name, label, f"{p:g}", far) for name, label, p, far in values["unlike"]]
+    rows = [(name, label, f"{p:.3g}", far) for name, label, p, far in values["unlike"]]
     columns = ["prediction", "p-value", "columns farthest from the training rows"]
-    objects = table(None, "object", columns, _rows(rows), prose=True)
+    objects = table(None, "object", columns, _rows(rows), prose=True, filter=len(rows) > 12)
     return section("unlike", "Objects unlike every class", paragraph(text), objects)
 
 
@@ -190,28 +212,31 @@ def _drift(values):
         return None
     text = (
         "Numbers of the new objects against those of the training rows; columns that changed most "
-        "come first. A shift is that of the median, in standard deviations of the training rows."
+        "come first. Boxes hold the middle half of the rows, lines reach from the smallest to the "
+        "largest. A shift is that of the median, in standard deviations of the training rows."
     )
     rows = [
         (
             d["name"],
+            _boxes(d),
             d["training"],
             d["present"],
-            percent(d["outside"]),
-            "" if d["shift"] is None else _signed(d["shift"]),
+            percent_cell(d["outside"]),
+            "" if d["shift"] is None else number_cell(d["shift"], signed(d["shift"])),
             {"text": "changed", "state": "differ"} if d["changed"] else "no",
         )
         for d in values["drift"][:MOST_COLUMNS]
     ]
-    heads = ["training", "now", "outside", "shift", "clear change"]
-    columns = table("New objects and training rows", "column", heads, _rows(rows))
-    return section("drift", "Columns against the training rows", paragraph(text), columns)
+    heads = [words_cell("distribution"), "training", "now", "outside", "shift", "clear change"]
+    columns = table("Columns", "column", heads, _rows(rows), filter=len(rows) > 12)
+    key = {"kind": "key", "states": [("reference", "training rows"), ("ours", "new objects")]}
+    return section("drift", "Columns against the training rows", paragraph(text), key, columns)
 
 
-def _signed(value):
-    """A number with its sign, and decimals where it is small."""
-    text = f"{value:+.0f}" if abs(value) >= 10 else f"{value:+.2g}"
-    return text.replace("-", "\N{MINUS SIGN}")
+def _boxes(drift):
+    """Box plots of a column in training and now."""
+    label = f"{drift['name']}: in training {drift['training']}, now {drift['present']}"
+    return {"text": "", "spark": boxes(*drift["quartiles"], label)} if drift["quartiles"] else ""
 
 
 def _scores(values):

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ..words import counted, number, percent
+from ..words import counted, number, percent, signed
 from .answers import confusions, learning_verdict
 from .blocks import (
     confusion_table,
@@ -136,12 +136,12 @@ def _hardest(values):
     again = any(row["times"] > 1 for row in hardest["rows"])
     rows = []
     for row in hardest["rows"]:
-        far = percent_cell(row["others_as_far"], 0)
+        far, times = percent_cell(row["others_as_far"], 0), f"{row['wrong']} of {row['times']}"
         cells = [
             *([words_cell(row["text"] or "")] if texts else []),
             words_cell(row["class"]),
             words_cell(row["taken_for"]),
-            *([_times(row)] if again else []),
+            *([number_cell(row["wrong"] / row["times"], times)] if again else []),
             percent_cell(row["own_probability"]),
             {**far, "state": "differ" if row["others_as_far"] <= LEVEL else ""},
             *([words_cell(_why(row["reasons"]))] if reasons else []),
@@ -174,16 +174,9 @@ def _hardest(values):
     ]
 
 
-def _times(row):
-    return number_cell(row["wrong"] / row["times"], f"{row['wrong']} of {row['times']}")
-
-
 def _why(reasons):
     """Columns with their values and changes, as text."""
-    changes = (f"{'+' * (change > 0)}{number(change, 2)}" for *_, change in reasons)
-    return ", ".join(
-        f"{column} = {value} ({change})" for (column, value, _), change in zip(reasons, changes)
-    )
+    return ", ".join(f"{column} = {v} ({signed(change)})" for column, v, change in reasons)
 
 
 def distances_section(values):
