@@ -133,6 +133,32 @@ def test_the_test_of_changed_columns_keeps_its_level(n_training, n_new):
     assert (n_new < n_training) or control > most
 
 
+def alarms(draw, n_training, n_new, runs):
+    """How often the column of a table was called changed although it was not."""
+    count = 0
+    for _ in range(runs):
+        training, new = (pd.DataFrame({"x": draw(n)}) for n in (n_training, n_new))
+        features = Problem("vectors", training, None, "column").features()
+        count += column_drifts(new, features, n_training)[0].changed
+    return count
+
+
+def test_a_median_between_two_far_values_raises_no_alarm():
+    """Half of the values are huge: the middle of 4 of them is beyond nearly all of the others."""
+    rng = np.random.default_rng(5)
+    runs = 600
+    count = alarms(lambda n: rng.choice([-1, 1], n) * rng.pareto(0.02, n), 4, 1000, runs)
+    assert count <= binom.ppf(0.999, runs, changed_columns.LEVEL)
+
+
+def test_categories_that_training_could_not_know_raise_no_alarm():
+    """Of 300 categories 100 rows know less than a third. The control is a column that was recoded."""
+    rng = np.random.default_rng(6)
+    assert not alarms(lambda n: rng.integers(0, 300, n).astype(str), 100, 50, 10)
+    coded = iter([rng.choice(["f", "m"], 100), rng.choice(["female", "male"], 50)] * 5)
+    assert alarms(lambda n: next(coded), 100, 50, 5) == 5
+
+
 def test_changed_columns_are_named():
     rng = np.random.default_rng(2)
     training, new = columns(rng, 200), columns(rng, 50)

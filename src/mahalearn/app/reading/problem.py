@@ -340,7 +340,8 @@ def _feature(name, values):
         quartiles = np.percentile(numbers, [0, 25, 50, 75, 100]).tolist() if len(numbers) else []
         summary = {"quartiles": quartiles, "rows": len(numbers)} if quartiles else {}
         return {"name": name, "type": NUMBER} | summary
-    return {"name": name, "type": NAME, "levels": sorted({str(v) for v in values.dropna()})}
+    names = [str(v) for v in values.dropna()]
+    return {"name": name, "type": NAME, "levels": sorted(set(names)), "rows": len(names)}
 
 
 def square_matrix(measure, objects):
