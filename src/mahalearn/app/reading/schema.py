@@ -21,6 +21,7 @@ SCHEMA = {
     "training!": {
         "objects!": int,
         "counts": {...: int},
+        "groups": (int, None),
         "parameters": dict,
         "error": (_INTERVAL, None),
         "balanced_error": (_INTERVAL, None),
