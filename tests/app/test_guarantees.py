@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from own_data import works
 from scipy.stats import binom, binomtest
 
 from mahalearn import MahalanobisNovelty
 from mahalearn.app.cli._predict import New, predictions
 from mahalearn.app.comparing import winner as winner_module
-from mahalearn.app.comparing.compare import fit_winner, rank
+from mahalearn.app.comparing.compare import conclude, fit_winner, rank
 from mahalearn.app.comparing.methods import class_scores
 from mahalearn.app.comparing.model import class_margins
 from mahalearn.app.comparing.plan import Plan
@@ -77,6 +78,51 @@ def test_repeated_measurements_are_ranked_by_models_that_had_not_seen_their_grou
     assert not model.own_ranks and len(model.folds) > 1
 
 
+def repeated(rng, n_groups, n_rows):
+    """Objects of two classes, each measured several times."""
+    groups = np.repeat(np.arange(n_groups), n_rows)
+    X = rng.normal(size=(n_groups, 4))[groups] + 0.1 * rng.normal(size=(len(groups), 4))
+    return pd.DataFrame(X, columns=list("pqrs")), np.array(["a", "b"])[groups % 2], groups
+
+
+def test_of_repeated_measurements_one_ranks_and_drift_is_not_tested(tmp_path):
+    """With all rows new groups had p ≤ 0.01 with a probability of 0.036, and changed columns."""
+    rng = np.random.default_rng(7)
+    X, y, groups = repeated(rng, 12, 10)
+    problem = Problem("vectors", X, y, "simulation", groups=groups)
+    ranked = rank(problem, ["gaussian"], Plan(repeats=1))
+    model = fit_winner(ranked).refitted.model
+    assert sum(len(fold.codes) for fold in model.folds) == 12
+    assert [len(margins) for margins in model.margins] == [6, 6]
+    new, *_ = repeated(rng, 10, 10)
+    far = model.typicality(new + 1e3)
+    assert (far.p_none == 1 / 13).all() and (far.p_values == 1 / 7).all()
+    coverage = conclude(ranked, fit_winner(ranked))["novelty"]["coverage"]
+    assert [row["objects"] for row in coverage] == [6, 6]
+    X.assign(y=y, patient=groups).to_csv(tmp_path / "train.csv", index=False)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for options, tested in (["--groups", "patient"], False), (["--drop", "patient"], True):
+        known = ["--target", "y", "--method", "gaussian", *options]
+        works("train", tmp_path / "train.csv", *known, "--out", tmp_path / "m.skops", "--force")
+        out = "--out", tmp_path / "p.csv", "--report", tmp_path / "p.html", "--force"
+        said = works("predict", tmp_path / "m.skops", tmp_path / "new.csv", *out).output
+        assert ("Columns that changed" in said) == ("(rank-sum test" in said) == tested
+        assert ("Drift was not tested" in said) != tested
+        assert ("rank-sum test" in (tmp_path / "p.html").read_text(encoding="utf-8")) == tested
+
+
+def test_groups_that_hold_several_classes_rank_once_in_each():
+    X, y, groups = repeated(np.random.default_rng(8), 12, 10)
+    problem = Problem("vectors", X, np.roll(y, 5), "simulation", groups=groups)
+    assert problem.independent().sum() == 12
+    for mask, keys in (
+        (problem.independent(), groups),
+        (problem.independent(by_class=True), list(zip(groups, problem.y))),
+    ):
+        assert len({keys[i] for i in np.flatnonzero(mask)}) == mask.sum() == len(set(keys))
+    assert Problem("vectors", X, y, "simulation").independent().all()
+
+
 def test_sets_and_flags_of_predict_keep_their_promise():
     """The control ranks new objects among margins of objects that the classifier was fitted on."""
     rng, covered, control, flagged = np.random.default_rng(0), [], [], []
@@ -131,6 +177,32 @@ def test_the_test_of_changed_columns_keeps_its_level(n_training, n_new):
     most = binom.ppf(0.999, runs, changed_columns.LEVEL)
     assert alarms <= most
     assert (n_new < n_training) or control > most
+
+
+def alarms(draw, n_training, n_new, runs):
+    """How often the column of a table was called changed although it was not."""
+    count = 0
+    for _ in range(runs):
+        training, new = (pd.DataFrame({"x": draw(n)}) for n in (n_training, n_new))
+        features = Problem("vectors", training, None, "column").features()
+        count += column_drifts(new, features, n_training)[0].changed
+    return count
+
+
+def test_a_median_between_two_far_values_raises_no_alarm():
+    """Half of the values are huge: the middle of 4 of them is beyond nearly all of the others."""
+    rng = np.random.default_rng(5)
+    runs = 600
+    count = alarms(lambda n: rng.choice([-1, 1], n) * rng.pareto(0.02, n), 4, 1000, runs)
+    assert count <= binom.ppf(0.999, runs, changed_columns.LEVEL)
+
+
+def test_categories_that_training_could_not_know_raise_no_alarm():
+    """Of 300 categories 100 rows know a third at most. The control is a recoded column."""
+    rng = np.random.default_rng(6)
+    assert not alarms(lambda n: rng.integers(0, 300, n).astype(str), 100, 50, 10)
+    coded = iter([rng.choice(["f", "m"], 100), rng.choice(["female", "male"], 50)] * 5)
+    assert alarms(lambda n: next(coded), 100, 50, 5) == 5
 
 
 def test_changed_columns_are_named():

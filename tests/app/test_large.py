@@ -27,7 +27,7 @@ from mahalearn.app.reading.large import (
 )
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table
-from mahalearn.persistence import model_about
+from mahalearn.persistence import load_model, model_about
 
 N = 6000
 SMALL = ("--memory", "100KB")
@@ -166,6 +166,22 @@ def test_more_rows_than_so_many_are_worked_through_part_by_part(
     done = works("compare", folder / name, *options, "--out", tmp_path / "few")
     assert line not in " ".join(done.output.split())
     assert "everything" not in json.loads((tmp_path / "few" / "comparison.json").read_text())
+
+
+def test_rows_of_a_sorted_file_rank_at_random(tmp_path, monkeypatch):
+    """The first test rows were of one class. A class without test rows was in no prediction set."""
+    monkeypatch.setattr(everything, "MOST_CALIBRATION", 50)
+    frame = made().sort_values("kind", kind="stable")
+    frame.to_csv(tmp_path / "sorted.csv", index=False)
+    works(
+        "compare", tmp_path / "sorted.csv", "--target", "kind", "--methods", "gaussian", "--folds",
+        2, "--repeats", 1, "--sample", 300, "--jobs", 1, "--out", tmp_path / "o", *SMALL,
+    )  # fmt: skip
+    model = load_model(tmp_path / "o" / "model.skops")
+    counts = np.bincount(model.folds[0].codes, minlength=3)
+    assert counts.sum() == 50 and (counts[:2] > 10).all() and counts[2] == 0
+    sets = model.prediction_sets(frame.drop(columns="kind"), 0.95)
+    assert sets[:, 2].all() and 0.9 < sets[:500, 0].mean() < 1
 
 
 def test_a_finalist_without_distances_takes_those_of_the_sample(folder, tmp_path):

@@ -288,7 +288,17 @@ def test_rank_sum_for_large_samples_is_near_the_exact_one(rng, monkeypatch):
     assert_allclose(exact, expected, rtol=1e-9)
     monkeypatch.setattr(conformal, "EXACT_RANK_SUM", 0)
     assert_allclose(rank_sum_p_value(a, b), exact, rtol=0.05)
-    assert rank_sum_p_value(np.ones(5), np.ones(5)) == 1
+    assert rank_sum_p_value(np.ones(50), np.ones(50)) == rank_sum_p_value(np.ones(9), [1.0]) == 1
+
+
+@pytest.mark.parametrize(("n", "m"), [(8000, 1), (3000, 2), (700, 10)])
+def test_few_objects_among_many_are_no_normal_sum(n, m, rng):
+    """One of 8,000 had p ≤ 0.1 with a probability of 0.13, two of them with 0.12."""
+    a, b = rng.normal(size=n), 1.3 / np.sqrt(m) + 0.1 * rng.normal(size=m)
+    for alternative in ("greater", "less", "two-sided"):
+        for pair in ((a, b), (b, a)):
+            expected = stats.mannwhitneyu(*pair[::-1], alternative=alternative, method="exact")
+            assert abs(rank_sum_p_value(*pair, alternative) - expected.pvalue) < 2e-3
 
 
 def test_a_far_score_does_not_make_all_others_tie(rng):

@@ -59,6 +59,7 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from .class_covariances import scatter_covariance
+from .conformal import without_noise
 from .linalg import largest_eigenvalue, row_sq_norms
 from .moments import symmetric
 
@@ -171,32 +172,33 @@ class SharedMetric(NamedTuple):
 
     def sq_distances(self, X):
         """d² (m, c)."""
-        return self._products(self.whitened(X))[0]
+        return self._distances(X, np.inf)
 
     def nearest(self, X):
         """The least d² and its class, (m,) each."""
+        D = self._distances(X, 2.0)
+        nearest = D.argmin(axis=1)
+        return D[np.arange(len(X)), nearest], nearest
+
+    def _distances(self, X, roundings):
+        """d² (m, c), precise where they exceed the least of their row by so many roundings at most.
+
+        Differences are more precise than products; few classes are left where it matters.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self.whitened(X)
             D, rounding = self._products(Z)
-            nearest = D.argmin(axis=1)
-            least = D[np.arange(len(Z)), nearest]
-            # Differences are more precise than products; few classes are left where it matters.
-            limits = least + 2 * rounding
-            precise = ~np.isfinite(limits) | (rounding <= ROUNDING / 2 * least)
-            rows = np.flatnonzero(~precise)
-            pairs, classes = np.nonzero(limits[rows, None] >= D[rows])
-            rows = rows[pairs]
-            centres, step = self.centres.astype(Z.dtype), max(1, PAIRED // Z.shape[1])
-            d2 = np.empty(len(rows), Z.dtype)
-            for start in range(0, len(rows), step):
+            least, centres = D.min(axis=1), self.centres.astype(Z.dtype)
+            rows = np.flatnonzero(np.isfinite(rounding) & (rounding > ROUNDING / 2 * least))
+            some, step = D[rows], max(1, PAIRED // Z.shape[1])
+            unclear = rounding[rows, None] > ROUNDING / 2 * some
+            unclear &= some <= (least + roundings * rounding)[rows, None]
+            pairs, classes = np.nonzero(unclear)
+            for start in range(0, len(pairs), step):
                 part = slice(start, start + step)
-                d2[part] = row_sq_norms(Z[rows[part]] - centres[classes[part]])
-        if len(rows):
-            first = np.r_[0, np.flatnonzero(np.diff(rows)) + 1]
-            least[rows[first]] = np.minimum.reduceat(d2, first)
-            closest = np.flatnonzero(d2 == least[rows])
-            nearest[rows[closest]] = classes[closest]
-        return least, nearest
+                i, j = rows[pairs[part]], classes[part]
+                D[i, j] = without_noise(row_sq_norms(Z[i] - centres[j]))
+        return D
 
     def _products(self, Z):
         """d² (m, c) of whitened rows by one product, |z|² − 2zᵀm_j + |m_j|², and its rounding."""
@@ -215,7 +217,7 @@ class SharedMetric(NamedTuple):
         """d² of each row to its own class, (m,)."""
         Z = self.whitened(X)
         Z -= self.centres.astype(Z.dtype, copy=False)[codes]
-        return row_sq_norms(Z)
+        return without_noise(row_sq_norms(Z))
 
     def contributions(self, x, j):
         """Shares of the columns in d²_j of a row (d,), which sum to it: e ∘ S⁻¹e."""
@@ -266,7 +268,7 @@ class ClassMetrics(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             E = centred[:, first] - self.offsets[j, first].astype(centred.dtype)
             d2 = row_sq_norms(whitened_rows(E, self.whiteners[j, first, first]))
-        return np.where(np.isnan(d2), np.inf, d2)
+        return without_noise(np.where(np.isnan(d2), np.inf, d2))
 
     def sq_distances(self, X):
         """d² (m, c)."""

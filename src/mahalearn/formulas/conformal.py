@@ -410,6 +410,8 @@ def benjamini_hochberg(p_values, fdr):
 
 MIDRANK_RTOL = 1e-10
 EXACT_RANK_SUM = 5e7  # steps of the recursion up to which the distribution is computed exactly
+# A sum of so few ranks is far from normal. Beyond those steps they are ranks of fewer levels.
+FEW_OBJECTS, RANK_LEVELS = 10, 2500
 
 
 def rank_sum_p_value(reference, batch, alternative="greater"):
@@ -421,12 +423,12 @@ def rank_sum_p_value(reference, batch, alternative="greater"):
     """
     # Midranks, doubled to be whole numbers.
     doubled = np.rint(2 * _midranks(np.concatenate([reference, batch]))).astype(int)
-    n, m = len(reference), len(batch)
-    observed = doubled[n:].sum()
-    if m > n:  # the smaller sample's sum is the cheaper one
-        flip = {"greater": "less", "less": "greater"}.get(alternative, alternative)
-        return _rank_sum_tail(doubled, n, doubled[:n].sum(), flip)
-    return _rank_sum_tail(doubled, m, observed, alternative)
+    n = len(reference)
+    if len(batch) <= n:
+        return _rank_sum_tail(doubled, doubled[n:], alternative)
+    # The smaller sample's sum is the cheaper one.
+    flip = {"greater": "less", "less": "greater"}.get(alternative, alternative)
+    return _rank_sum_tail(doubled, doubled[:n], flip)
 
 
 def _midranks(scores):
@@ -458,19 +460,16 @@ def mean_p_value(p_values):
     return p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.mean(p_values)))
 
 
-def _rank_sum_tail(doubled, m, observed, alternative):
-    N = len(doubled)
-    largest = int(np.sort(doubled)[-m:].sum())
-    if N * m * largest <= EXACT_RANK_SUM:
-        # chances[k, s]: each object is drawn with probability m/N; k of those so far were drawn and
-        # have the sum s. Given k = m all subsets are alike, and nothing over- or underflows.
-        chances = np.zeros((m + 1, largest + 1))
-        chances[0, 0] = 1.0
-        for rank in doubled:
-            step = chances * (1 - m / N)
-            step[1:, rank:] += chances[:-1, : largest + 1 - rank] * (m / N)
-            chances = step
-        law = chances[m] / chances[m].sum()
+def _rank_sum_tail(doubled, members, alternative):
+    """p-value of the sum of the members' ranks (m,) among `doubled` (N,)."""
+    N, m = len(doubled), len(members)
+    exact = N * m * int(np.sort(doubled)[-m:].sum()) <= EXACT_RANK_SUM
+    if not exact and m <= FEW_OBJECTS:  # rounded down, ranks are exchangeable as before
+        step = -(-2 * N * m // RANK_LEVELS)
+        doubled, members, exact = doubled // step, members // step, True
+    observed = members.sum()
+    if exact:
+        law = _rank_sum_law(doubled, m)
         lower, upper = law[: observed + 1].sum(), law[observed:].sum()
     else:
         mean = m * doubled.mean()
@@ -482,6 +481,23 @@ def _rank_sum_tail(doubled, m, observed, alternative):
         upper = stats.norm.sf((observed - mean - 1) / deviation)
     tails = {"greater": upper, "less": lower, "two-sided": 2 * min(lower, upper)}
     return float(min(1.0, tails[alternative]))
+
+
+def _rank_sum_law(ranks, m):
+    """Probabilities of the sums 0, 1, … of m of the ranks (N,), whole numbers."""
+    # chances[k, s]: each object is drawn with probability m/N; k of those so far were drawn and
+    # have the sum s. Given k = m all subsets are alike, and nothing over- or underflows.
+    chances = np.zeros((m + 1, int(np.sort(ranks)[-m:].sum()) + 1))
+    chances[0, 0] = 1.0
+    values, counts = np.unique(ranks, return_counts=True)
+    drawn = stats.binom.pmf(np.arange(m + 1), counts[:, None], m / len(ranks))
+    for rank, count, shares in zip(values, counts, drawn, strict=True):
+        step = chances * shares[0]
+        for k in range(1, min(count, m) + 1):
+            size = max(0, chances.shape[1] - k * rank)
+            step[k:, k * rank :] += chances[: m + 1 - k, :size] * shares[k]
+        chances = step
+    return chances[m] / chances[m].sum()
 
 
 def pooled_leverages(K, alpha, *, definite=True):

@@ -47,6 +47,10 @@ ONLY_AT_ONCE = (
     "A table that is read part by part is written to a file, without --fdr (which needs all "
     "p-values at once), --labels and --report; --memory says how much may be read."
 )
+GROUPED = (
+    "Drift was not tested: the model was trained on groups of objects that belong together, and "
+    "the tests are for independent objects."
+)
 
 
 class New(NamedTuple):
@@ -87,7 +91,9 @@ def predict(
         start = writer.begin()
         parts, progress = table_parts(table, about, id, start), restartable(console, table, start)
         share = min(1.0, MOST_DRIFT / (table.n_rows or MOST_DRIFT))
-    tally = Tally(about["classes"], share)
+    grouped = about["training"].get("groups") is not None
+    notes = [*notes, GROUPED] if grouped else notes
+    tally = Tally(about["classes"], 0.0 if grouped else share)
     with progress as tell:
         for new in parts:
             if not tally.n:
@@ -101,6 +107,7 @@ def predict(
     drifts = []
     if table is None and about["kind"] == "vectors":
         drifts = column_drifts(new.X, about["features"], about["training"]["objects"])
+        drifts = [drift._replace(changed=drift.changed and not grouped) for drift in drifts]
     if report is not None:
         values = page_values(predicted.rows, predicted.proba, about, drifts, new.X)
         values |= _page_facts(path, data, about, [*notes, *new.notes], tally, drifts)
@@ -419,9 +426,9 @@ def predictions(model, new, about, level, confidence=0.95, fdr=None):
 def drift_sentences(nearest, drifts, n):
     """Sentences on objects of a file that lie farther from the classes, and columns that changed.
 
-    One object says nothing about a change.
+    One object says nothing about a change; without any distances none is tested.
     """
-    if n < 2:
+    if n < 2 or not any(len(values) for _, values in nearest):
         return []
     p = cross_rank_sum_p_value(nearest)
     far = "no sign of it; these objects are as near to the classes as training objects were"

@@ -84,9 +84,10 @@ class HeldOut(NamedTuple):
     scores: np.ndarray  # (m, c): scores, or logarithms of probabilities
     folds: np.ndarray  # numbers of the outer folds
 
-    def first_predictions(self):
-        """Positions of the first prediction of each object."""
-        return np.unique(self.who, return_index=True)[1]
+    def first_predictions(self, mask):
+        """Positions of the first prediction of each object that a mask (n,) has."""
+        objects, first = np.unique(self.who, return_index=True)
+        return first[mask[objects]]
 
 
 def run_cell(problem, setting, name, fold, split, plan=None):

@@ -213,6 +213,7 @@ def describe(problem, ranked, refitted, command=None):
         "training": {
             "objects": len(problem),
             "counts": {str(k): n for k, n in problem.counts.items()},
+            "groups": None if problem.groups is None else len(set(problem.groups)),
             "error": row["error"],
             "balanced_error": row["balanced"],
             "folds": len(ranked.outcome.splits),

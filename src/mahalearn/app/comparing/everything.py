@@ -170,8 +170,10 @@ def finalist(rows, name, model, measured, fitted_rows, truth, outputs, seconds):
     codes = np.searchsorted(rows.classes, truth)
     scores = np.vstack([part[1] for part in outputs])
     temperature = float(fit_temperature(scores, codes))
-    d2 = np.vstack([part[2] for part in outputs])[:MOST_CALIBRATION]
-    folds = [CrossFold(measured, None, d2, codes[: len(d2)])]
+    d2 = np.vstack([part[2] for part in outputs])
+    # At random: the rows of a file may be sorted.
+    ranked = np.random.default_rng(rows.seed).permutation(len(d2))[:MOST_CALIBRATION]
+    folds = [CrossFold(measured, None, d2[ranked], codes[ranked])]
     trained = TrainedModel(model, measured, temperature, folds, class_margins(scores, codes))
     title, errors = METHODS[name].title, int((predicted != truth).sum())
     return Finalist(name, title, fitted_rows, errors, len(truth), seconds, trained)

@@ -177,9 +177,9 @@ def margin_sets(margins, new, confidence):
     """Prediction sets (m, c) of margins `new` (m, c), by those of held-out objects of each class.
 
     Each class is covered by itself, with this confidence or, where n objects allow no more, with
-    n/(n + 1): beyond all of its objects a class is excluded.
+    n/(n + 1): beyond all of its objects a class is excluded. A class without any is in every set.
     """
-    least = 1 / (1 + np.array([len(members) for members in margins]))
+    least = 1 / (1 + np.array([max(1, len(members)) for members in margins]))
     p_values = [
         rank_p_values([(members, values)]) for members, values in zip(margins, new.T, strict=True)
     ]

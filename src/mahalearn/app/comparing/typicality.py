@@ -35,8 +35,9 @@ def novelty(problem, refitted, codes, classes, held):
     values : dict
         confidence, coverage (a row for each class) and rows (the most unusual objects).
     """
-    none = held_out_p_none(refitted.d2.min(axis=1), refitted.parts)
-    sets, tested = held_out_sets(held)
+    least = refitted.d2.min(axis=1)
+    none = held_out_p_none(least, refitted.parts, problem.independent())
+    sets, tested = held_out_sets(held, problem.independent(by_class=True))
     share = class_coverage(sets, tested, CONFIDENCE)
     coverage = []
     for j, name in enumerate(classes):
@@ -72,12 +73,13 @@ def novelty(problem, refitted, codes, classes, held):
     }
 
 
-def held_out_sets(held):
+def held_out_sets(held, independent):
     """Prediction sets (m, c) of held-out objects by the winner's margins, and their classes (m,).
 
-    The margins of the objects of a fold are ranked among those of the other folds.
+    The margins of the objects of a fold are ranked among those of the other folds. independent
+    (n,): mask of the objects that are ranked.
     """
-    first = held.first_predictions()
+    first = held.first_predictions(independent)
     scores, codes, folds = held.scores[first], held.truth[first], held.folds[first]
     sets = np.zeros(scores.shape, dtype=bool)
     for fold in np.unique(folds):
@@ -87,11 +89,15 @@ def held_out_sets(held):
     return sets, codes
 
 
-def held_out_p_none(nearest, parts):
-    """p-values (n,) of squared distances to the nearest class, by the objects of other folds."""
+def held_out_p_none(nearest, parts, independent):
+    """p-values (n,) of squared distances to the nearest class, by the objects of other folds.
+
+    independent (n,): mask of the objects among which others are ranked.
+    """
     none = np.full(len(nearest), np.nan)
     for part in parts:
-        none[part] = rank_p_values([(np.delete(nearest, part), nearest[part])])
+        others = np.setdiff1d(np.flatnonzero(independent), part)
+        none[part] = rank_p_values([(nearest[others], nearest[part])])
     return none
 
 

@@ -82,7 +82,7 @@ def refit(problem, outcome, name, full_problem=None):
         classifier, _ = _fit(full_problem, fixed(classifier))
     held = outcome.held_out(name, problem.y)
     temperature = float(fit_temperature(held.scores, held.truth))
-    first = held.first_predictions()
+    first = held.first_predictions(problem.independent(by_class=True))
     margins = class_margins(held.scores[first], held.truth[first])
     folds = folds[:1] if own_ranks else folds
     model = TrainedModel(classifier, measured, temperature, folds, margins, own_ranks)
@@ -112,7 +112,8 @@ def held_out_folds(problem, pipeline, plan):
     d2 : ndarray of shape (n, c)
         Squared distances.
     folds : list of CrossFold
-        The models, as many as `MOST_BYTES` allow; one at least.
+        The models, as many as `MOST_BYTES` allow; one at least. Of each group of objects one ranks
+        new objects.
     parts : list of ndarray
         Objects of each fold, of all folds.
     """
@@ -122,7 +123,7 @@ def held_out_folds(problem, pipeline, plan):
         pipeline = Pipeline(pipeline.steps[1:])
     # A measure that learns from the objects learns in each fold anew.
     own_measure = measure is not None and problem.matrix() is None
-    codes = np.unique(problem.y, return_inverse=True)[1]
+    codes, independent = np.unique(problem.y, return_inverse=True)[1], problem.independent()
     d2 = np.full((len(problem), codes.max() + 1), np.nan)
     folds, parts, size = [], [], 0
     for train, test in _held_out_splits(problem, plan):
@@ -138,7 +139,8 @@ def held_out_folds(problem, pipeline, plan):
         if own_measure:
             rows = MeasureRows(measure.measure).fit(take(problem.X, train))
             model = Pipeline([("measure", rows), *model.steps])
-        folds.append(CrossFold(model, members, d2[test], codes[test]))
+        ranked = test[independent[test]]
+        folds.append(CrossFold(model, members, d2[ranked], codes[ranked]))
     return d2, folds, parts
 
 

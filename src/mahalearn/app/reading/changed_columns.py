@@ -27,8 +27,9 @@ class ColumnDrift(NamedTuple):
         Shift of the median in standard deviations of the training rows.
     p_value : float
         Smallest p-value of two tests: too many rows outside the range, or on one side of the
-        median of the training rows. Both are exact for rows of one continuous distribution: how
-        many of n new rows lie beyond an order statistic of N others is beta-binomial.
+        median of the training rows. Both hold for rows of one distribution: how many of n new rows
+        lie beyond an order statistic of N others is beta-binomial, for continuous values exactly.
+        Of categories that of most rows having an unknown one.
     changed : bool
         True if it is small enough, Bonferroni-corrected for the tests of all columns.
     scale : float or None
@@ -68,7 +69,8 @@ def column_drifts(X, features, n_training):
     for feature in features:
         column = X[feature["name"]]
         if feature["type"] != NUMBER:
-            drifts.append(_categories(column.dropna(), feature))
+            rows = feature.get("rows", n_training)
+            drifts.append(_categories(column.dropna(), feature, rows))
         elif "quartiles" in feature:
             values = column.to_numpy(dtype=float)
             rows = max(2, feature.get("rows", n_training))
@@ -88,10 +90,11 @@ def _numbers(values, feature, n_training):
     above, below = int((values > median).sum()), int((values < median).sum())
     p = 1.0
     if n > 1:
-        half = (n_training + 1) / 2
         tests = [betabinom.sf(n_outside - 1, n, 2, n_training - 1)]
-        # Equal values count for neither side, which makes the test conservative.
-        tests.append(min(1.0, 2 * betabinom.sf(max(above, below) - 1, n, half, half)))
+        # Beyond the middle of two values are no more than beyond the nearer one. Equal values count
+        # for neither side. Both make the test conservative.
+        shape = n_training // 2 + 1, (n_training + 1) // 2
+        tests.append(min(1.0, 2 * betabinom.sf(max(above, below) - 1, n, *shape)))
         p = float(min(tests))
     now = np.percentile(values, [0, 25, 50, 75, 100]).tolist() if n else None
     shift = (now[2] - median) / scale if now and scale else None
@@ -108,12 +111,19 @@ def _numbers(values, feature, n_training):
     )
 
 
-def _categories(values, feature):
-    unknown = sorted(set(map(str, values)) - set(feature["levels"]))
-    share = float(np.mean([str(value) in unknown for value in values])) if len(values) else 0.0
+def _categories(values, feature, n_training):
+    from scipy.stats import betabinom
+
+    levels = set(feature["levels"])
+    texts = [str(value) for value in values]
+    unknown, n = sorted(set(texts) - levels), len(texts)
+    n_unknown = sum(text not in levels for text in texts)
     present = f"new: {', '.join(unknown[:5])}" if unknown else "the same categories"
-    training = f"{len(feature['levels'])} categories"
-    p = 0.0 if share > 0.5 else 1.0
+    p, n_levels = 1.0, len(levels)
+    if 2 * n_unknown > n and n_levels < n_training:
+        # Each level was new once: a new row is of an unknown one about as often, or more rarely.
+        p = float(betabinom.sf(n_unknown - 1, n, n_levels + 1, n_training - n_levels))
+    share, training = n_unknown / n if n else 0.0, f"{n_levels} categories"
     return ColumnDrift(feature["name"], training, present, share, None, p, False, None, None)
 
 

@@ -238,6 +238,19 @@ class Problem:
         new = measure.between(take(self.X, test), seen, symmetrize="mean")
         return square_matrix(measure, seen), new
 
+    def independent(self, by_class=False):
+        """Mask of a random object of each group (and class), all objects where there are no groups.
+
+        p-values rank independent objects; those of a group count as one.
+        """
+        if self.groups is None:
+            return np.ones(len(self), bool)
+        order = np.random.default_rng(0).permutation(len(self))
+        keys = [(self.groups[i], self.y[i] if by_class else None) for i in order]
+        mask = np.zeros(len(self), bool)
+        mask[list(dict(zip(keys, order)).values())] = True
+        return mask
+
     def features(self):
         """Columns of a table: name, type, quartiles of numbers, levels of categories, unit."""
         if self.columns is not None:  # rows as objects
@@ -340,7 +353,8 @@ def _feature(name, values):
         quartiles = np.percentile(numbers, [0, 25, 50, 75, 100]).tolist() if len(numbers) else []
         summary = {"quartiles": quartiles, "rows": len(numbers)} if quartiles else {}
         return {"name": name, "type": NUMBER} | summary
-    return {"name": name, "type": NAME, "levels": sorted({str(v) for v in values.dropna()})}
+    names = [str(v) for v in values.dropna()]
+    return {"name": name, "type": NAME, "levels": sorted(set(names)), "rows": len(names)}
 
 
 def square_matrix(measure, objects):

@@ -4,14 +4,14 @@ from .problem import NAME, NUMBER, DataError, listed
 
 # As `fits` reads them; "!" marks what must be there, `...` stands for any name.
 _TEXT = (str, None)
-_COLUMN = {"name!": str, "unit": str}
+_COLUMN = {"name!": str, "unit": str, "rows": int}
 _INTERVAL = ([(int, float)], 3)
 SCHEMA = {
     "kind!": {"vectors", "proximity", "objects"},
     "target!": _TEXT,
     "features!": [
         (
-            {**_COLUMN, "type!": {NUMBER}, "quartiles": ([(int, float)], 5), "rows": int},
+            {**_COLUMN, "type!": {NUMBER}, "quartiles": ([(int, float)], 5)},
             {**_COLUMN, "type!": {NAME}, "levels!": [str]},
         )
     ],
@@ -21,6 +21,7 @@ SCHEMA = {
     "training!": {
         "objects!": int,
         "counts": {...: int},
+        "groups": (int, None),
         "parameters": dict,
         "error": (_INTERVAL, None),
         "balanced_error": (_INTERVAL, None),
