@@ -1,5 +1,7 @@
 """Promises of `predict`, by simulation on its own road, each with a control that fails."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -150,10 +152,13 @@ def test_sets_and_flags_of_predict_keep_their_promise():
 
 
 def columns(rng, n):
-    """Columns of one distribution each: continuous, counts, two values."""
+    """Columns of one distribution each: continuous, gaps, counts, two values, categories."""
+    normal = rng.normal(size=n)
     return pd.DataFrame(
         {
-            "normal": rng.normal(size=n),
+            "normal": normal,
+            "gaps": np.where(rng.random(n) < 0.1, np.nan, normal),
+            "kind": rng.choice(["a", "b", "c", "rare"], n, p=[0.6, 0.28, 0.1, 0.02]),
             "heavy": rng.standard_t(2, size=n),
             "counts": rng.poisson(2.0, size=n).astype(float),
             "switch": (rng.random(n) < 0.6).astype(float),
@@ -209,9 +214,20 @@ def test_changed_columns_are_named():
     rng = np.random.default_rng(2)
     training, new = columns(rng, 200), columns(rng, 50)
     new["normal"] += 1.5
+    new.loc[:24, "gaps"] = np.nan
+    new["kind"] = np.where(rng.random(50) < 0.5, "c", new["kind"])
     features = Problem("vectors", training, None, "columns").features()
-    changed = [one.name for one in column_drifts(new, features, 200) if one.changed]
-    assert changed == ["normal"]
+    changed = {one.name: one.present for one in column_drifts(new, features, 200) if one.changed}
+    assert changed.keys() == {"normal", "gaps", "kind"}
+    count = (new["kind"] == "c").sum()
+    assert (
+        changed["kind"] == f"c: {count / 50:.0%} (training {(training['kind'] == 'c').mean():.0%})"
+    )
+    n_missing, share = new["gaps"].isna().sum(), training["gaps"].isna().mean()
+    assert changed["gaps"].endswith(f", {n_missing / 50:.0%} missing (training {share:.0%})")
+    # The law of the number of rows by all orders of few rows.
+    more = np.mean([sum(rows[:3]) >= 2 for rows in itertools.permutations([1, 1, 1, 0, 0, 0, 0])])
+    assert changed_columns._share_p_value(2, 3, 1, 4, "greater") == pytest.approx(more)
     # A file that lists quartiles of fewer rows than the model was fitted on: those count.
     assert features[0]["rows"] == 200
     many = columns(rng, 5000)

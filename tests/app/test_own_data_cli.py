@@ -328,7 +328,8 @@ def test_predict_refuses_numbers_where_names_were(trained, tmp_path, suffix):
 
 def test_names_that_look_like_numbers_are_matched_as_written():
     about = {"target": "y", "kind": "vectors"}
-    about["features"] = [{"name": "zip", "type": "name", "levels": ["00501", "1234567", "x"]}]
+    levels = {"00501": 1, "1234567": 3, "x": 2}
+    about["features"] = [{"name": "zip", "type": "name", "levels": levels}]
     frame = pd.DataFrame({"zip": ["00501", "1234567"]})
     assert match_columns(frame, about)[1] == []
     X, notes = match_columns(pd.DataFrame({"zip": [1234567.0, 501.0, 0.5]}), about)

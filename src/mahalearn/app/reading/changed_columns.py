@@ -1,5 +1,6 @@
-"""Columns of new rows against the quartiles of the training rows that a model file lists."""
+"""Columns of new rows against what a model file lists of the training rows."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ from .problem import NUMBER
 
 # Probability, over all columns, of calling one changed although none is.
 LEVEL = 0.01
+# Tests of each column: of missing cells and two others.
+_TESTS = 3
 # Standard deviations of a normal distribution between its quartiles.
 _QUARTILE_RANGE = 1.349
 
@@ -26,10 +29,11 @@ class ColumnDrift(NamedTuple):
     shift : float or None
         Shift of the median in standard deviations of the training rows.
     p_value : float
-        Smallest p-value of two tests: too many rows outside the range, or on one side of the
-        median of the training rows. Both hold for rows of one distribution: how many of n new rows
-        lie beyond an order statistic of N others is beta-binomial, for continuous values exactly.
-        Of categories that of most rows having an unknown one.
+        Smallest p-value of the tests of a column. They hold for rows of one distribution. Numbers:
+        how many of n new rows lie beyond the range or the median of N others is beta-binomial, for
+        continuous values exactly. Categories: most rows have an unknown one, or the share of one
+        has changed. Both: more cells are missing. The number of rows with one property, given that
+        of old and new rows together, is hypergeometric.
     changed : bool
         True if it is small enough, Bonferroni-corrected for the tests of all columns.
     scale : float or None
@@ -67,15 +71,18 @@ def column_drifts(X, features, n_training):
     """
     drifts = []
     for feature in features:
-        column = X[feature["name"]]
+        column, rows = X[feature["name"]], feature.get("rows", n_training)
         if feature["type"] != NUMBER:
-            rows = feature.get("rows", n_training)
-            drifts.append(_categories(column.dropna(), feature, rows))
+            values, compared = column.dropna(), _categories
         elif "quartiles" in feature:
-            values = column.to_numpy(dtype=float)
-            rows = max(2, feature.get("rows", n_training))
-            drifts.append(_numbers(values[np.isfinite(values)], feature, rows))
-    level = LEVEL / max(1, 2 * len(drifts))
+            values, rows, compared = column.to_numpy(dtype=float), max(2, rows), _numbers
+            values = values[np.isfinite(values)]
+        else:
+            continue
+        drift = compared(values, feature, rows)
+        missing = len(column) - len(values), len(column), feature.get("missing", 0), rows
+        drifts.append(_with_missing(drift, *missing))
+    level = LEVEL / max(1, _TESTS * len(drifts))
     drifts = [drift._replace(changed=drift.p_value <= level) for drift in drifts]
     return sorted(drifts, key=lambda d: (d.p_value, -abs(d.shift or 0.0), -d.outside))
 
@@ -114,17 +121,43 @@ def _numbers(values, feature, n_training):
 def _categories(values, feature, n_training):
     from scipy.stats import betabinom
 
-    levels = set(feature["levels"])
-    texts = [str(value) for value in values]
-    unknown, n = sorted(set(texts) - levels), len(texts)
-    n_unknown = sum(text not in levels for text in texts)
-    present = f"new: {', '.join(unknown[:5])}" if unknown else "the same categories"
-    p, n_levels = 1.0, len(levels)
+    levels, texts = feature["levels"], [str(value) for value in values]
+    now, n = Counter(texts), len(texts)
+    unknown = sorted(now.keys() - levels.keys())
+    n_unknown, n_levels = sum(now[name] for name in unknown), len(levels)
+    p, present = 1.0, "the same categories" if n else "missing"
+    if unknown:
+        present = f"new: {', '.join(unknown[:5])}"
     if 2 * n_unknown > n and n_levels < n_training:
         # Each level was new once: a new row is of an unknown one about as often, or more rarely.
         p = float(betabinom.sf(n_unknown - 1, n, n_levels + 1, n_training - n_levels))
+    if n > 1:
+        shares = [(_share_p_value(now[name], n, levels[name], n_training), name) for name in levels]
+        least, name = min(shares, default=(1.0, ""))
+        if least * (n_levels + len(unknown)) < p:  # Bonferroni, over all categories there are
+            p = least * (n_levels + len(unknown))
+            present = f"{name}: {now[name] / n:.0%} (training {levels[name] / n_training:.0%})"
     share, training = n_unknown / n if n else 0.0, f"{n_levels} categories"
     return ColumnDrift(feature["name"], training, present, share, None, p, False, None, None)
+
+
+def _share_p_value(count, n, known, total, alternative="two-sided"):
+    """p-value of `count` of n new rows having what `known` of `total` training rows have."""
+    from scipy.stats import hypergeom
+
+    law = hypergeom(total + n, known + count, n)
+    more = float(law.sf(count - 1))
+    return more if alternative == "greater" else min(1.0, 2 * min(more, float(law.cdf(count))))
+
+
+def _with_missing(drift, count, n, known, n_present):
+    """A drift with the test of missing cells; in training they were `known` beside n_present."""
+    total = known + n_present
+    p = _share_p_value(count, n, known, total, "greater") if n > 1 else 1.0
+    if p >= drift.p_value:
+        return drift
+    present = f"{drift.present}, {count / n:.0%} missing (training {known / total:.0%})"
+    return drift._replace(p_value=p, present=present.removeprefix("missing, "))
 
 
 def drift_words(drifts, most=3):

@@ -170,8 +170,9 @@ def _check(X, feature):
         and all(is_number(str(v)) for v in present)
         and all(number(level) is None for level in feature["levels"])
     ):
+        example = next(iter(feature["levels"]))
         raise DataError(
-            f"Column {name!r} held names such as {feature['levels'][0]!r} in training and now "
+            f"Column {name!r} held names such as {example!r} in training and now "
             f"holds numbers such as {present.iloc[0]}; write it as in training."
         )
     unknown = sorted({str(v) for v in X[name].dropna()} - set(feature["levels"]))

@@ -252,7 +252,7 @@ class Problem:
         return mask
 
     def features(self):
-        """Columns of a table: name, type, quartiles of numbers, levels of categories, unit."""
+        """Columns of a table: name, type, quartiles of numbers, counts of categories, unit."""
         if self.columns is not None:  # rows as objects
             import pandas as pd
 
@@ -351,10 +351,12 @@ def _feature(name, values):
         numbers = values.to_numpy(dtype=float)
         numbers = numbers[np.isfinite(numbers)]
         quartiles = np.percentile(numbers, [0, 25, 50, 75, 100]).tolist() if len(numbers) else []
-        summary = {"quartiles": quartiles, "rows": len(numbers)} if quartiles else {}
+        rows = {"rows": len(numbers), "missing": len(values) - len(numbers)}
+        summary = {"quartiles": quartiles} | rows if quartiles else {}
         return {"name": name, "type": NUMBER} | summary
     names = [str(v) for v in values.dropna()]
-    return {"name": name, "type": NAME, "levels": sorted(set(names)), "rows": len(names)}
+    rows = {"rows": len(names), "missing": len(values) - len(names)}
+    return {"name": name, "type": NAME, "levels": dict(sorted(Counter(names).items()))} | rows
 
 
 def square_matrix(measure, objects):

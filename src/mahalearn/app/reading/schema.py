@@ -4,7 +4,7 @@ from .problem import NAME, NUMBER, DataError, listed
 
 # As `fits` reads them; "!" marks what must be there, `...` stands for any name.
 _TEXT = (str, None)
-_COLUMN = {"name!": str, "unit": str, "rows": int}
+_COLUMN = {"name!": str, "unit": str, "rows": int, "missing": int}
 _INTERVAL = ([(int, float)], 3)
 SCHEMA = {
     "kind!": {"vectors", "proximity", "objects"},
@@ -12,7 +12,7 @@ SCHEMA = {
     "features!": [
         (
             {**_COLUMN, "type!": {NUMBER}, "quartiles": ([(int, float)], 5)},
-            {**_COLUMN, "type!": {NAME}, "levels!": [str]},
+            {**_COLUMN, "type!": {NAME}, "levels!": {...: int}},
         )
     ],
     "classes!": [str],
