@@ -751,7 +751,7 @@ def test_a_large_batch_does_not_hide_itself(rng):
         assert far.p_values[0] < 0.01 and far.p_pooled < 0.01
     batch = rng.normal(size=(25, 3)) + 0.5
     parts = [model.drift_test(batch[i::3]).p_values[0] for i in range(3)]
-    assert_allclose(model.drift_test(batch).p_values, min(1, 2 * np.mean(parts)))
+    assert_allclose(model.drift_test(batch).p_values, min(1, 3 * min(parts)))
 
 
 @pytest.mark.full
@@ -955,21 +955,26 @@ def test_rounding_does_not_rank_equal_objects(variant, equal, rng):
 
 
 def test_drift_over_folds_is_a_valid_p_value(rng):
-    """Twice the mean of the folds' exact p-values: against enumeration, and by simulation."""
+    """The least of the folds' exact p-values: against enumeration, its level and its power.
+
+    Twice their mean is valid, too: it found 0.43 of such batches where the least finds 0.86.
+    """
     folds = [(rng.normal(size=4), rng.normal(size=3)) for _ in range(3)]
-    expected = min(1, 2 * np.mean([naive.rank_sum_by_enumeration(*fold) for fold in folds]))
+    expected = min(1, 3 * min(naive.rank_sum_by_enumeration(*fold) for fold in folds))
     assert cross_rank_sum_p_value(folds) == pytest.approx(expected)
     assert cross_rank_sum_p_value(folds[:1]) == rank_sum_p_value(*folds[0])
     found = []
-    for _ in range(400):
+    for run in range(500):
         X, batch = rng.normal(size=(30, 2)), rng.normal(size=(8, 2))
+        batch *= 1 if run < 400 else 3
         pairs = []
         for part in np.array_split(np.arange(30), 3):
             mean = np.delete(X, part, axis=0).mean(axis=0)
             pairs.append([((Z - mean) ** 2).sum(axis=1) for Z in (X[part], batch)])
         found.append(cross_rank_sum_p_value(pairs))
     for level in (0.05, 0.2):
-        assert np.mean(np.array(found) <= level) <= stats.binom.ppf(0.999, 400, level) / 400
+        assert np.mean(np.array(found[:400]) <= level) <= stats.binom.ppf(0.999, 400, level) / 400
+    assert np.mean(np.array(found[400:]) <= 0.05) > 0.8
     assert cross_rank_sum_p_value([(a, b + 100) for a, b in pairs]) < 0.01
 
 

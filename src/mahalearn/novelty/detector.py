@@ -495,9 +495,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
 
         A batch as large as the class would be half of the pool, and its objects no farther out than
         those of the class. A batch of more than half the class (of 15 objects and more) is
-        therefore tested in parts of at most a third, every k-th object in one part; twice the mean
-        of their p-values is a valid p-value (V. Vovk and R. Wang, Combining p-values via
-        averaging).
+        therefore tested in parts of at most a third, every k-th object in one part; the least of
+        their p-values times their number is a valid p-value.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._validation import check_choice, known_codes
 from ..formulas.class_metrics import rounded_up
-from ..formulas.conformal import mean_p_value, pooled_leverages, rank_sum_p_value
+from ..formulas.conformal import combined_p_value, pooled_leverages, rank_sum_p_value
 from ..formulas.linalg import center_gram, centering, is_psd
 
 Alternative = Literal["greater", "less", "two-sided"]
@@ -99,7 +99,7 @@ def pool_p_value(K, n, reg, reg_on, alternative):
     for i in range(parts):
         pool = np.r_[0:n, n + i : n + m : parts]
         p_values.append(_part_p_value(K[np.ix_(pool, pool)], n, reg, reg_on, alternative))
-    return mean_p_value(p_values)
+    return combined_p_value(p_values)
 
 
 def _part_p_value(K, n, reg, reg_on, alternative):
