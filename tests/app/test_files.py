@@ -388,6 +388,12 @@ def stream():
     return out.getvalue()
 
 
+def table_file(frame):
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    return out.getvalue()
+
+
 KNOWN = ["--target", "species"]
 # Name -> contents, options, SAME or words of the refusal, words of a note.
 FILES = {
@@ -424,6 +430,22 @@ FILES = {
     "lines.jsonl": (truth().to_json(orient="records", lines=True), {}, SAME, None),
     "t.parquet": (arrow("to_parquet"), {}, SAME, None),
     "decimal.parquet": (decimals(), {}, SAME, None),
+    "texts.json": (
+        json.dumps(truth().astype({"height": str}).to_dict(orient="list")), {}, SAME,
+        "Numbers that were saved as texts were read: 'height'"
+    ),
+    "json.csv": (truth().to_json(orient="records"), {}, SAME, None),
+    "json.txt": (truth().to_json(orient="records", lines=True), {}, SAME, None),
+    "index.parquet": (table_file(truth().set_index(["colour", "species"])), {}, SAME, None),
+    "texts.parquet": (
+        table_file(truth().astype({"height": str})), {}, "numbers that were saved as texts", 0
+    ),
+    "lists.parquet": (table_file(truth().assign(x=[[1, 2]] * N)), {}, "holds lists or dicts", 0),
+    "bytes.parquet": (table_file(truth().assign(x=[b"ab", b"c"] * 12)), {}, "or bytes", 0),
+    "durations.parquet": (
+        table_file(truth().assign(x=pd.to_timedelta(np.arange(N) % 5, unit="h"))), {}, SAME,
+        "holds dates or times such as '0 days 00:00:00'"
+    ),
     "minus.csv": (text().replace("-", "−"), {}, SAME, None),
     "merged.xlsx": (edited(merged), {}, SAME, "value of merged cells was read in each"),
     "hidden.xlsx": (edited(hidden), {}, SAME, "1 hidden row and 1 hidden column of sheet"),
@@ -475,6 +497,26 @@ FILES = {
     "unknown-word.csv": (replaced("zu wenig"), {}, "'zu wenig' in row 6.* --missing", 0),
     "more-than.csv": (replaced(">= 7.5"), {}, "height:7.5", "read as the limit itself"),
     "na.csv": (replaced("N/A"), {}, "height:nan", None),
+    "value-de.csv": (replaced("#WERT!"), {}, "height:nan", None),
+    "value-fr.csv": (replaced("#VALEUR!"), {}, "height:nan", None),
+    "na-pandas.csv": (replaced("<NA>"), {}, "height:nan", None),
+    "nan-windows.csv": (replaced("-1.#IND"), {}, "height:nan", None),
+    "lakhs.csv": (
+        text(truth().assign(x=["12,34,567", "1,23,456"] * 12)), {}, "with a comma", 0
+    ),
+    "afternoon.csv": (
+        text(truth().assign(x=[f"03/{i + 1:02d}/2024 1:05 PM" for i in range(N)])), {}, SAME,
+        "holds dates or times"
+    ),
+    "clock.csv": (
+        text(truth().assign(x=[f"{i % 9:02d}:30" for i in range(N)])), {}, SAME, "dates or times"
+    ),
+    "tokyo.csv": (
+        text(truth().assign(x=[f"2024年3月{i % 9 + 1}日" for i in range(N)])), {}, SAME, "or times"
+    ),
+    "ratio.csv": (text(truth().assign(x=["1:10", "1:20", "1:50"] * 8)), {}, SAME, None),
+    "two-marks.csv": ("\ufeff\ufeff" + text(), {}, SAME, None),
+    "caret.csv": (text(sep="^"), {}, "Cells must be divided by tabs, semicolons", 0),
     "blank.csv": (replaced(""), {}, "height:nan", None),
     "value.csv": (replaced("#VALUE!"), {}, "height:nan", None),
     "exponent.csv": (replaced("7.5e0"), {}, "height:7.5", None),
@@ -908,6 +950,21 @@ def test_each_problem_is_said_once_and_what_follows_from_it_is_not(tmp_path):
     assert len(done.stderr.splitlines()) == 1 and "an error (±) after them" in done.stderr
 
 
+def test_classes_that_only_look_alike_are_noted(tmp_path):
+    frame = truth()
+    for other in ("lily\u200b", "Lily", "li\u200bLY "):
+        frame.loc[:6, "species"] = [other if v == "lily" else v for v in frame["species"][:7]]
+        (tmp_path / "t.csv").write_text(text(frame))
+        said = unwrapped(works("inspect", tmp_path / "t.csv", *KNOWN).output)
+        assert "differ in case, blanks or invisible characters only" in said
+    np.savetxt(tmp_path / "d.csv", squareform(pdist(truth()[["height", "größe"]])), delimiter=",")
+    (tmp_path / "y.txt").write_text("\n".join(frame["species"]))
+    options = ["--proximity", tmp_path / "d.csv", "--labels", tmp_path / "y.txt"]
+    assert "invisible characters only" in unwrapped(works("inspect", *options).output)
+    (tmp_path / "t.csv").write_text(text(truth().rename(columns={"species": "Spe\u200bcies"})))
+    assert "24 rows" in works("inspect", tmp_path / "t.csv", *KNOWN).output
+
+
 def test_merged_classes_count_in_each_row(tmp_path):
     frame = truth().sort_values("species")
 
@@ -984,6 +1041,8 @@ MATRICES = {
         [";".join(["", *NAMES])]
         + [";".join([n, *(cell.replace(".", ",") for cell in w)]) for n, w in zip(NAMES, WORDS)]
     ),
+    "condensed-row.csv": ",".join(f"{v:.4f}" for v in D[np.triu_indices(5, 1)]) + "\n",
+    "zeros.csv": lines([",".join(w[: i + 1] + ["0"] * (4 - i)) for i, w in enumerate(WORDS)]),
     "condensed.txt": lines([f"{v:.4f}" for v in D[np.triu_indices(5, 1)]]),
 }
 NAMED = (

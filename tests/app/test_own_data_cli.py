@@ -756,7 +756,7 @@ def test_a_class_written_in_two_ways_is_named_in_the_refusal(tmp_path):
     rows[0][4] = "Rose"
     table = write_csv(tmp_path / "t.csv", header, rows)
     sentence = refused("compare", table, "--target", "species", "--out", tmp_path / "o")
-    assert "'Rose' and 'rose' differ in case or blanks only" in sentence
+    assert "'rose', 'Rose' differ in case, blanks or invisible characters only" in sentence
 
 
 def test_predict_reads_long_tables_as_train_did(tmp_path):

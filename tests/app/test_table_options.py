@@ -144,7 +144,7 @@ def test_columns_by_role(table, tmp_path):
             lambda f: f.assign(a=f["a"].where(f.index > 1, 0.0)),
             "2 different rows have the features",
         ),
-        (lambda f: f.replace({"class": {"y": "X "}}), "'x', 'X' differ in case or blanks only"),
+        (lambda f: f.replace({"class": {"y": "X "}}), "'x', 'X' differ in case, blanks"),
     ],
 )
 def test_what_is_probably_wrong_is_said(change, words):

@@ -73,8 +73,8 @@ class DataOptions:
     objects: Annotated[
         Path | None,
         typer.Option(
-            help="FASTA, time series (.ts, UCR, .npy), JSON lines, or lines of text (or class, "
-            "tab, text)."
+            help="FASTA, time series (.ts, UCR, .npy), JSON lines, a table with the columns text "
+            "and label, or a text in each line."
         ),
     ] = None
     labels: Annotated[
@@ -231,6 +231,7 @@ OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--p
 def read_data(options, only_look=False):
     """The problem that the options of a command describe."""
     from ..reading.overview import column_overview
+    from ..reading.problem import alike_notices
     from ..reading.read import read_problem
 
     _check_source(options)
@@ -244,6 +245,8 @@ def read_data(options, only_look=False):
     )
     if problem.kind == "vectors" and not problem.overview:  # of a set by name
         problem.overview = column_overview(problem.X, {}, {}, {})
+    if problem.kind != "vectors" and problem.y is not None:
+        problem.notes += alike_notices(problem.y, "classes")
     if options.proximity:
         _check_kind(problem)
     elif problem.kind == "objects" and problem.columns is None:

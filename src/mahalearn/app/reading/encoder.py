@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...table_encoder import TableEncoder
-from ..words import counted
+from ..words import counted, folded
 from .columns import check_magnitude, is_number, number, written
 from .problem import (
     NUMBER,
@@ -133,10 +133,10 @@ def _renamed(frame, names):
     present = set(frame.columns)
     by_fold = {}
     for column in frame.columns:
-        by_fold.setdefault("".join(str(column).casefold().split()), []).append(column)
+        by_fold.setdefault(folded(column), []).append(column)
     renamed = {}
     for name in names:
-        near = by_fold.get("".join(name.casefold().split()), [])
+        near = by_fold.get(folded(name), [])
         if name not in present and len(near) == 1 and near[0] not in names:
             renamed[near[0]] = name
     if not renamed:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._validation import available_memory
 from ..words import counted
-from .columns import loses_digits
+from .columns import loses_digits, number
 from .problem import DataError, listed
 from .source import decoded
 
@@ -26,7 +26,7 @@ _TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "bi
 
 def parquet_table(source, folder=None):
     frame = parquet_frame(source, folder)
-    if frame.index.name is not None:
+    if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     return plain_frame(frame, source), list(source.notes)
 
@@ -129,7 +129,7 @@ def _json(source):
     if kinds == {list} and content is parts:
         usual = [f"column {i + 1}" for i in range(frame.shape[1])]
         frame.columns = headers[0] if headers else usual
-    columns = {i: _json_column(frame.iloc[:, i], source) for i in range(frame.shape[1])}
+    columns = {i: _json_column(frame.iloc[:, i], source, notes) for i in range(frame.shape[1])}
     return pd.DataFrame(columns).set_axis(map(str, frame.columns), axis=1), notes
 
 
@@ -148,20 +148,31 @@ def _are_rows(content):
     return isinstance(content, list) and all(isinstance(row, dict | list) for row in content)
 
 
-def _json_column(column, source):
+def _json_column(column, source, notes):
     """Numbers of a column of JSON, too large ones as infinity; or texts."""
     present = column.dropna()
-    kinds = {type(value) for value in present}
-    if kinds & {dict, list}:
-        raise DataError(
-            f"Column {str(column.name)!r} of {source.name!r} holds lists or dicts; each cell must "
-            "be a number or a text."
-        )
+    kinds = _refuse_nested(column, source)
+    if kinds == {str} and any("." in text for text in present):
+        numbers = [number("" if v is None or v != v else v.strip()) for v in column]
+        if None not in numbers:
+            notes.append(f"Numbers that were saved as texts were read: {str(column.name)!r}.")
+            return np.array(numbers)
     integers = [value for value in present if type(value) is int]
     huge = max(map(abs, integers), default=0) > 10**300
     if kinds <= {int, float} and (huge or not any(map(loses_digits, integers))):
         return np.array([np.nan if v is None else _float(v) for v in column])
     return np.array([None if v is None or v != v else str(v) for v in column], dtype=object)
+
+
+def _refuse_nested(column, source):
+    """Types of the values of a column; what is no cell of a table is refused."""
+    kinds = {type(value) for value in column.dropna()}
+    if kinds & {dict, list, bytes, np.ndarray}:
+        raise DataError(
+            f"Column {str(column.name)!r} of {source.name!r} holds lists or dicts, or bytes; each "
+            "cell must be a number or a text."
+        )
+    return kinds
 
 
 def _float(value):
@@ -180,6 +191,8 @@ def plain_frame(frame, source):
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
         _refuse_complex(column.dtype, source)
+        if column.dtype.kind == "O":
+            _refuse_nested(column, source)
         missing = column.isna()
         if _are_decimals(column[~missing]):
             columns[i] = np.array([np.nan if m else float(v) for v, m in zip(column, missing)])

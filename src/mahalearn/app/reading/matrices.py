@@ -79,7 +79,7 @@ def _from_cells(cells, delimiter, path, notes):
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
     width = max(widths)
-    if width == 1 and [None] not in values:
+    if 1 in (width, len(cells)) and None not in np.ravel(values).tolist():
         return _numeric(_square(np.ravel(values), notes), path, notes), None, None, None
     if len(widths) > 1 and [len(row) for row in cells] != [width - 1, *[width] * (len(cells) - 1)]:
         raise DataError(f"The rows of {path!r} differ in length: {listed(sorted(widths))} cells.")
@@ -134,13 +134,19 @@ def _square(values, notes):
 
 
 def _completed(M, notes):
-    """A matrix with one empty triangle completed from the other, and an empty diagonal by 0."""
-    if M.shape[0] != M.shape[1] or len(M) < 2 or not np.isnan(M).any():
+    """A matrix with one empty triangle completed from the other, and an empty diagonal by 0.
+
+    A triangle of zeros is as empty, where the other one has none.
+    """
+    if M.shape[0] != M.shape[1] or len(M) < 2:
         return M
     M, upper = M.copy(), np.triu_indices(len(M), 1)
     for half in (M, M.T):
         if np.isnan(half[upper]).all() and not np.isnan(half.T[upper]).any():
             half[upper] = half.T[upper]
+        elif not half[upper].any() and half.T[upper].all():
+            half[upper] = half.T[upper]
+            notes.append("One triangle of the matrix is 0; it was completed from the other one.")
     if np.isnan(M.diagonal()).all() and np.isnan(M).sum() == len(M):
         np.fill_diagonal(M, 0.0)
         notes.append(EMPTY_DIAGONAL)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._validation import take
-from ..words import counted
+from ..words import counted, folded
 
 # From a nested cross-validation's point of view: one object of a class to test on, and two in the
 # training part, for its own folds.
@@ -172,18 +172,12 @@ class Problem:
             )
         small = {label: n for label, n in counts.items() if n < least}
         if small:
-            written = {str(label).strip().lower(): label for label in counts if label not in small}
-            alike = [
-                f"{label!r} and {written[str(label).strip().lower()]!r} differ in case or blanks "
-                "only; write them alike if they are one class."
-                for label in small
-                if str(label).strip().lower() in written
-            ]
             sentence = (
                 f"{listed([f'{label!r} ({n})' for label, n in small.items()])} "
                 f"{'has' if len(small) == 1 else 'have'} fewer than {least} objects, which "
                 "cross-validation needs of each class; remove or merge such classes."
             )
+            alike = list(alike_notices(counts, "classes"))
             raise DataError(" ".join([sentence, *alike[:3]]), "rare")
 
     def take(self, rows):
@@ -341,6 +335,19 @@ def _feature(name, values):
         summary = {"quartiles": quartiles, "rows": len(numbers)} if quartiles else {}
         return {"name": name, "type": NUMBER} | summary
     return {"name": name, "type": NAME, "levels": sorted({str(v) for v in values.dropna()})}
+
+
+def alike_notices(values, what):
+    """Sentences on classes or categories that differ in what a reader does not see or mean."""
+    alike = {}
+    for label in dict.fromkeys(map(str, values)):
+        alike.setdefault(folded(label), []).append(label)
+    for labels in alike.values():
+        if len(labels) > 1:
+            yield Note(
+                f"The {what} {listed(map(repr, labels))} differ in case, blanks or invisible "
+                "characters only and count as different; write them alike if they are one."
+            )
 
 
 def square_matrix(measure, objects):

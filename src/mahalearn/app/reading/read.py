@@ -82,7 +82,7 @@ def _series_problem(data, find, columns, interpolate, how, form):
     """The problem of series in a table of long format; columns: of ids, times and values."""
     from .objects import collection_problem, long_collection
 
-    frame, notes = read_table(data, find=find, **form)
+    frame, notes = read_table(data, find=find, texts=columns[:1], **form)
     target = find(list(frame.columns))
     collection = long_collection(frame, *columns, target, interpolate)
     collection.notes[:0] = notes

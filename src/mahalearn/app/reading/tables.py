@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..words import counted
+from ..words import counted, folded, like
 from .columns import (
     COMMAS,
     MISSING,
@@ -111,7 +111,7 @@ def _without(frame, rows, comma):
 def find_target(names, target):
     """Name of the target column: as given, by number from 1 (−1 the last), or a usual name."""
     if target is None:
-        usual = [name for name in names if name.lower() in USUAL_TARGETS]
+        usual = [name for name in names if folded(name) in USUAL_TARGETS]
         if len(usual) != 1:
             raise DataError(
                 f"Which column holds the classes? The columns are {listed(map(repr, names), 20)}.",
@@ -123,9 +123,8 @@ def find_target(names, target):
     if re.fullmatch(r"-?\d+", target) and 1 <= abs(int(target)) <= len(names):
         position = int(target)
         return names[position - 1 if position > 0 else position]
-    near = [name for name in names if name.lower().strip() == target.lower().strip()]
-    if len(near) == 1:
-        return near[0]
+    if (near := like(target, names)) is not None:
+        return near
     raise DataError(
         f"There is no column {target!r}; the columns are {listed(map(repr, names), 20)}."
     )
