@@ -18,7 +18,7 @@ from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document, results_table
 from ..words import counted, number
-from ._terminal import OUTPUTS, Console, check_out, csv_text, say_notes
+from ._terminal import OUTPUTS, Console, check_out, say_notes, table_bytes
 
 console = Console()
 # What of a time budget is for reading, cross-validation and fitting the winner; the rest is for
@@ -111,13 +111,13 @@ def _resumable(progress):
 
 def _write(out, values, model, about):
     """Write all results at once."""
-    texts = {
-        "results.csv": csv_text(results_table(values)),
-        "comparison.json": json.dumps(values, ensure_ascii=False, default=str),
-        "report.html": html.render(document(values)),
+    files = {
+        "model.skops": model_bytes(model, about=about),
+        "results.csv": table_bytes(results_table(values), ".csv"),
+        "comparison.json": json.dumps(values, ensure_ascii=False, default=str).encode(),
+        "report.html": html.render(document(values)).encode(),
     }
-    files = {out / name: text.encode() for name, text in texts.items()}
-    write_files({out / "model.skops": model_bytes(model, about=about), **files})
+    write_files({out / name: data for name, data in files.items()})
 
 
 def _finals(everything, out, ranked, winner, values, deadline):

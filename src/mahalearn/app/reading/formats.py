@@ -6,6 +6,7 @@ import math
 import re
 import sys
 import zipfile
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -135,11 +136,8 @@ def _json(source):
 
 def _once(pairs):
     """A dict of keys and values, a KeyError if a key is repeated."""
-    entries = {}
-    for key, value in pairs:
-        if key in entries:
-            raise KeyError(key)
-        entries[key] = value
+    if len(entries := dict(pairs)) < len(pairs):
+        raise KeyError(Counter(key for key, _ in pairs).most_common(1)[0][0])
     return entries
 
 
@@ -160,7 +158,7 @@ def _json_column(column, source, notes):
     integers = [value for value in present if type(value) is int]
     huge = max(map(abs, integers), default=0) > 10**300
     if kinds <= {int, float} and (huge or not any(map(loses_digits, integers))):
-        return np.array([np.nan if v is None else _float(v) for v in column])
+        return np.array([np.nan if v is None else float(str(v)) for v in column])
     return np.array([None if v is None or v != v else str(v) for v in column], dtype=object)
 
 
@@ -173,14 +171,6 @@ def _refuse_nested(column, source):
             "cell must be a number or a text."
         )
     return kinds
-
-
-def _float(value):
-    """A number of JSON, infinite where it is too large."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf
 
 
 def plain_frame(frame, source):

@@ -311,38 +311,30 @@ def _ts(path, lines):
 
 def _ucr(path, lines, sure):
     """Lines of a label and numbers, None if they are something else; sure: they must be."""
-    rows = values = None
-    for delimiter in ("\t", ";", ",", None):
-        cut = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
-        if all(len(row) > 2 for row in cut):
-            cut = [[cell.strip() for cell in row] for row in cut]
-            comma = has_decimal_commas(path, [c for row in cut for c in row[1:]], delimiter)
-            numbers = [[number(c, comma, _MISSING) for c in row[1:]] for row in cut]
-            complete = not any(None in row for row in numbers)
-            if complete or rows is None:
-                rows, values, commas = cut, numbers, comma
-            if complete:
-                break
-    if rows is None:
+    readings = []
+    for mark in ("\t", ";", ",", None):
+        rows = [line.strip(" " if mark else None).split(mark) for line in lines]
+        if all(len(row) > 2 for row in rows):
+            rows = [[cell.strip() for cell in row] for row in rows]
+            commas = has_decimal_commas(path, [c for row in rows for c in row[1:]], mark)
+            values = [[number(c, commas, _MISSING) for c in row[1:]] for row in rows]
+            odd = [(i, row.index(None) + 1) for i, row in enumerate(values) if None in row]
+            readings.append((odd, rows, values, commas))
+    odd, rows, values, commas = min(readings, key=lambda r: r[0] != [], default=((), (), (), 0))
+    if not rows or (odd and not sure):
         return None
-    for i, row in enumerate(values):
-        if None in row:
-            if not sure:
-                return None
-            j = row.index(None)
-            raise DataError(
-                f"The cell {rows[i][j + 1].strip()[:40]!r} in line {i + 1} of {str(path)!r} is not "
-                "a number; a line of a time series file is a label and the values of the series."
-            )
+    for i, j in odd:
+        raise DataError(
+            f"The cell {rows[i][j][:40]!r} in line {i + 1} of {str(path)!r} is not a number; a "
+            "line of a time series file is a label and the values of the series."
+        )
     objects = [np.array([row], dtype=float) for row in values]
-    firsts = [number(row[0], missing=_MISSING) for row in rows]
-    if any(v is None for v in firsts):
-        labels = [row[0].strip() for row in rows]
-    elif any(np.isnan(v) for v in firsts):
-        i = int(np.argmax(np.isnan(firsts)))
+    labels = [number(row[0], missing=_MISSING) for row in rows]
+    if None in labels:
+        labels = [row[0] for row in rows]
+    elif np.isnan(labels).any():
+        i = int(np.argmax(np.isnan(labels)))
         raise DataError(f"Line {i + 1} of {str(path)!r} has no label; it is the first cell.")
-    else:
-        labels = firsts
     notes = ["Each line was read as a label and the values of a time series."]
     if commas:
         notes.append(COMMAS)
