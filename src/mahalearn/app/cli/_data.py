@@ -37,7 +37,6 @@ SERVES = {
     "drop": ("a table",),
     "id": ("a table", "a long table"),
     "groups": ("a table",),
-    "weights": ("a table",),
     "value": ("a long table",),
     "interpolate": ("a long table", "--objects"),
 }
@@ -210,7 +209,7 @@ def read_large(options, size, seed=0, rows=math.inf):
     memory = parse_memory(options.memory)
     if options.proximity or options.objects or options.time:
         return None
-    together = options.groups or options.weights or options.mixed != "onehot"
+    together = options.groups or options.mixed != "onehot"
     find = partial(find_target, target=options.target)
     most = math.inf if together else rows
     form = TableFormat(*(getattr(options, name) for name in vars(TableFormat())))

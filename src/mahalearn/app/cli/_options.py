@@ -137,7 +137,6 @@ class DataOptions:
     ] = "onehot"
     header: Header = None
     skip: Skip = None
-    weights: Annotated[str | None, seldom(help="Column of the weights of the rows.")] = None
     rare: Annotated[
         str, seldom(help="Classes with fewer than 3 objects: keep (refused), merge or drop.")
     ] = "keep"

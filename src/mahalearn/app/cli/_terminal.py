@@ -103,7 +103,6 @@ HINTS = {
     "drop": "--drop leaves columns out.",
     "rare": "--rare merge or --rare drop does this.",
     "groups": "--groups names that column.",
-    "weights": "--weights names that column.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another one.",
     "measure": "--measure names another one.",

@@ -94,7 +94,7 @@ def fingerprint(problem, plan):
     else:
         for x in problem.X:
             digest.update(x.tobytes() if isinstance(x, np.ndarray) else repr(x).encode())
-    for values in (problem.y, problem.groups, problem.weights):
+    for values in (problem.y, problem.groups):
         digest.update(b"\0" if values is None else repr(values.tolist()).encode())
     return digest.hexdigest()
 

@@ -24,7 +24,7 @@ def column_overview(frame, roles, left_out, units):
     frame : DataFrame
         The table as read.
     roles : dict of str to str
-        Column -> role other than feature: classes, names of rows, groups, weights, dropped.
+        Column -> role other than feature: classes, names of rows, groups, dropped.
     left_out : dict of str to LeftOut
         Columns that are not used, and why.
     units : dict of str to str
@@ -34,7 +34,7 @@ def column_overview(frame, roles, left_out, units):
     -------
     columns : list of dict
         name, type (number, category, date, text, identifier, empty), role (feature, classes, names,
-        groups, weights, dropped, left out), values (range, or most frequent categories), missing
+        groups, dropped, left out), values (range, or most frequent categories), missing
         (count), example, reason and remedy (None where the column is used).
     """
     texts = text_columns(frame)

@@ -112,8 +112,6 @@ class Problem:
         where there are several measures.
     groups : ndarray or None
         What objects belong together (a patient, a batch): they are never in both parts of a fold.
-    weights : ndarray or None
-        What each object counts.
     overview : list of dict
         One line for each column of a table as read, see
         :func:`~mahalearn.app.reading.overview.column_overview`.
@@ -135,7 +133,6 @@ class Problem:
     columns: list | None = None
     distances: np.ndarray | None = None
     groups: np.ndarray | None = None
-    weights: np.ndarray | None = None
     alternatives: dict | None = None
     overview: list = field(default_factory=list)
     units: dict = field(default_factory=dict)
@@ -195,7 +192,6 @@ class Problem:
             y=self.y[rows],
             names=None if self.names is None else [self.names[i] for i in rows],
             groups=None if self.groups is None else self.groups[rows],
-            weights=None if self.weights is None else self.weights[rows],
             distances=None if self.distances is None else self.distances[np.ix_(rows, rows)],
             notes=list(self.notes),
         )
