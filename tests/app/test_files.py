@@ -605,6 +605,13 @@ FILES = {
     "twice.jsonl": (
         '{"a": 1, "species": "y"}\n{"a": 1, "a": 2, "species": "x"}\n', {}, "key 'a' twice", 0
     ),
+    "keys.json": (
+        json.dumps([{f"a{i}": 1, "species": "xy"[i % 2]} for i in range(1500)]), {},
+        "has 1501 different keys in its 1500 rows, which have 2 each", 0
+    ),
+    "digits.csv": (  # took minutes to be told from a number with a unit
+        text(truth().assign(x=["5", f"{'1' * 20_000}.{'1' * 20_000}x"] * 12)), {}, SAME, None
+    ),
     "broken.json": (truth().to_json(orient="records")[:-5], {}, "not JSON", 0),
     "nested.json": ('[{"a": [1, 2], "species": "x"}]', {}, "holds lists or dicts", 0),
     "deep.json": ("[" * 100_000, {}, "not JSON", 0),
@@ -1153,6 +1160,7 @@ def test_labelled_frames_and_condensed_arrays(tmp_path):
         (lines(MATRICES["lower.csv"].splitlines()[:-1] + ["1,2"]), "differ in length"),
         ("a,b\n1,2,3\n4,5\n", "differ in length"),
         (",,\n,,\n", "is empty"),
+        ("1" * 5000 + "\na 0 1\nb 1 0\n", "holds no matrix|differ in length|not a number"),
         ("#mega\n!Title x;\n#a\n#b\n1.0\n", "holds no matrix of numbers: a square"),
     ],
 )

@@ -67,7 +67,8 @@ _ONE_UNIT = (
 )
 UNIT = re.compile(rf"{_ONE_UNIT}(?:\s?[/·*]\s?{_ONE_UNIT})*")
 _QUANTITY = re.compile(
-    rf"([+{_MINUS}-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+{_MINUS}-]?\d+)?)(\s*)({UNIT.pattern})"
+    # Possessive: thousands of digits before no unit are not tried in all ways.
+    rf"([+{_MINUS}-]?(?:\d++[.,]?\d*+|[.,]\d++)(?:[eE][+{_MINUS}-]?\d++)?)(\s*+)({UNIT.pattern})"
 )
 _SCIENTIFIC = r"\d+([.,]\d*)?([eE][+-]?\d+)?"
 _DECORATED = re.compile(

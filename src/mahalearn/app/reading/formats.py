@@ -21,6 +21,8 @@ from .source import decoded
 CELL_BYTES = 24
 # Copies of a text that there are at that peak.
 TEXT_COPIES = 4
+# Cells that rows of JSON may make with the keys of the others, at all or for each of their own.
+MOST_EMPTY, FULLEST = 10**6, 20
 # Types of texts in Parquet files.
 _TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
@@ -124,6 +126,13 @@ def _json(source):
             f"{source.name!r} must hold a list of rows (dicts with the same keys) or a dict of "
             "columns (lists of one length)."
         )
+    if kinds == {dict} and content is parts:
+        keys, n_entries = set().union(*parts), sum(map(len, parts))
+        if len(keys) * len(parts) > max(MOST_EMPTY, FULLEST * n_entries):
+            raise DataError(
+                f"{source.name!r} has {len(keys)} different keys in its {len(parts)} rows, which "
+                f"have {n_entries / len(parts):.3g} each; a row needs the keys of the others."
+            )
     if kinds == {list} and len({len(row) for row in [*parts, *headers]}) > 1:
         raise DataError(f"Rows or columns of {source.name!r} differ in length from the others.")
     frame = pd.DataFrame(content, dtype=object)

@@ -1,5 +1,6 @@
 """Square matrices of proximities, and classes of their objects by name or in order."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -159,6 +160,9 @@ def _triangle(lines):
     The other half is filled with empty cells.
     """
     for mark in (*DELIMITERS, None):
+        ends = [len(line.strip().split(mark)) for line in (lines[0], lines[-1])]
+        if abs(ends[0] - ends[1]) != len(lines) - 1:
+            continue
         rows = [[cell.strip() for cell in line.strip().split(mark)] for line in lines]
         named = all(number(row[0]) is None for row in rows)
         names, cells = [row[:named] for row in rows], [row[named:] for row in rows]
@@ -193,7 +197,7 @@ def _is_phylip(lines):
     """True if the first line is the number of objects, and the second begins with a name."""
     return (
         len(lines) > 2
-        and lines[0].strip().isdecimal()
+        and re.fullmatch(r"\s*\d{1,9}\s*", lines[0]) is not None
         and int(lines[0]) > 1
         and number(lines[1].split()[0]) is None
     )
