@@ -30,7 +30,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import formats, source, workbooks
 from mahalearn.app.reading.columns import misleading_marks
-from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, read_matrix
+from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, proximity_problem, read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
 
@@ -1048,7 +1048,6 @@ MATRICES = {
         [";".join(["", *NAMES])]
         + [";".join([n, *(cell.replace(".", ",") for cell in w)]) for n, w in zip(NAMES, WORDS)]
     ),
-    "condensed-row.csv": ",".join(f"{v:.4f}" for v in D[np.triu_indices(5, 1)]) + "\n",
     "zeros.csv": lines([",".join(w[: i + 1] + ["0"] * (4 - i)) for i, w in enumerate(WORDS)]),
     "condensed.txt": lines([f"{v:.4f}" for v in D[np.triu_indices(5, 1)]]),
 }
@@ -1081,6 +1080,16 @@ def test_matrices_of_every_form(tmp_path, name):
         "empty.csv",
     )
     assert (EMPTY_DIAGONAL in notes) == (name in without)
+
+
+def test_a_row_is_all_pairs_or_one_new_object(tmp_path):
+    pairs = D[np.triu_indices(5, 1)]
+    np.savetxt(tmp_path / "d.csv", pairs[None], delimiter=",")
+    assert_allclose(proximity_problem(tmp_path / "d.csv", only_look=True).X, D)
+    assert_allclose(read_matrix(tmp_path / "d.csv")[0], [pairs])
+    np.savetxt(tmp_path / "d.csv", pairs[None, 1:], delimiter=",")
+    with pytest.raises(DataError, match="a matrix of 1 × 9"):
+        proximity_problem(tmp_path / "d.csv", only_look=True)
 
 
 @pytest.mark.parametrize("shape", ["square", "lower", "diagonal"])

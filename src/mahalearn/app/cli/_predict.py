@@ -127,8 +127,9 @@ def say_results(console, about, tally, drifts):
     """Print whose distances these are, whether the data have changed, and how right it is."""
     if about.get("distances") in DISTANCE_METHODS:
         console.print(
-            f"[dim]d2, typical, p none: by squared distances of the "
-            f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
+            "[dim]The columns d2, typical and p none are made from distances of the "
+            f"{escape(DISTANCE_METHODS[about['distances']].title)}.[/]",
+            soft_wrap=True,
         )
     for sentence in drift_sentences(tally.nearest, drifts, tally.n):
         console.print(escape(sentence), soft_wrap=True)

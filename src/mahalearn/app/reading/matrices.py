@@ -80,7 +80,7 @@ def _from_cells(cells, delimiter, path, notes):
     values = [[number(cell, comma) for cell in row] for row in cells]
     widths = {len(row) for row in cells}
     width = max(widths)
-    if 1 in (width, len(cells)) and None not in np.ravel(values).tolist():
+    if width == 1 and [None] not in values:
         return _numeric(_square(np.ravel(values), notes), path, notes), None, None, None
     if len(widths) > 1 and [len(row) for row in cells] != [width - 1, *[width] * (len(cells) - 1)]:
         raise DataError(f"The rows of {path!r} differ in length: {listed(sorted(widths))} cells.")
@@ -447,6 +447,9 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
     notes = []
     M, rows, columns, inside = read_matrix(path, notes)
     name = name or Path(path).stem
+    if len(M) == 1 and not rows:  # of predict it is the row of one object
+        M = _square(M.ravel(), notes)
+        M = M if M.ndim == 2 else M[None]
     n = len(M)
     if M.shape[0] != M.shape[1]:
         raise DataError(
