@@ -28,17 +28,17 @@ SHARE = 0.75
 PAGE_SECONDS = 4.0
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
-KEPT = "Finished folds are kept: --resume continues from them."
+KEPT = "Finished folds are kept: the same command continues from them."
 # Rows from which on training part by part is faster than in memory.
 MANY = 20_000
 
 
 def compare(
-    problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
+    problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(),
     sample=None, quick=False, everything=None, started=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
-    check_out(out, force or (resume and _stopped(out)), OUTPUTS, inputs)
+    check_out(out, force or _stopped(out, command), OUTPUTS, inputs)
     with locked(out):
         part = sampled(problem, sample, plan.seed)
         if quick and methods is None:
@@ -47,7 +47,7 @@ def compare(
         budget, end = _limits(time_budget, started, everything)
         progress = out / "progress.jsonl"
         with _resumable(progress):
-            ranked = run(part, methods, plan, jobs, budget, progress, resume)
+            ranked = run(part, methods, plan, jobs, budget, progress)
         on_all = part is problem or (
             METHODS[ranked.winner].cost <= QUICK and problem.kind == "vectors"
         )
@@ -90,13 +90,13 @@ def _limits(time_budget, started, everything):
     return max(seconds - rest - spent, 0.2 * time_budget), started + seconds - page
 
 
-def _stopped(out):
-    """True if the results in a folder are those of a run that Ctrl-C ended."""
+def _stopped(out, command):
+    """True if the results in a folder are those of the same command, which Ctrl-C ended."""
     try:
         values = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return values["stopped"] is True and values["about"]["command"] == command
+    except (LookupError, OSError, TypeError, ValueError):
         return False
-    return isinstance(values, dict) and values.get("stopped") is True
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
     )
 
 
-def run(problem, wanted, plan, jobs, time_budget=None, progress=None, resume=False):
+def run(problem, wanted, plan, jobs, time_budget=None, progress=None):
     """The methods ranked, with what was decided and how far it is printed."""
     with Live(console) as live:
         return rank(
@@ -208,7 +208,6 @@ def run(problem, wanted, plan, jobs, time_budget=None, progress=None, resume=Fal
             jobs=jobs,
             time_budget=time_budget,
             progress=progress,
-            resume=resume,
             listener=live,
         )
 

@@ -20,7 +20,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 CONTROLS = STEERING | TURNING
 # Options that do not change results, or that others stand for.
-SILENT = ("jobs", "force", "resume")
+SILENT = ("jobs", "force")
 # Packages of the extra `cli`, which readers and writers import where they need them.
 EXTRAS = ("pandas", "skops", "pyarrow", "openpyxl", "charset_normalizer")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")

@@ -133,9 +133,6 @@ def compare(
         int | None,
         seldom(min=0, help="Rows to compare on, 0 for all; by default 4000 of more than 5000."),
     ] = None,
-    resume: Annotated[
-        bool, seldom("--resume", help="Continue a killed run from its finished folds.")
-    ] = False,
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
@@ -180,7 +177,6 @@ def compare(
             jobs=jobs or cpu_count(),
             time_budget=time_budget,
             force=force,
-            resume=resume,
             sample=0 if everything else sample,
             everything=everything,
             quick=quick,
