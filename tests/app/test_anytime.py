@@ -195,8 +195,10 @@ def test_resume_goes_on_from_an_interruption(tmp_path, monkeypatch):
     assert "Gaussian" in done.output and "LDA (reference): error" in done.output
     assert not (tmp_path / "o" / "progress.jsonl").exists()
     again = json.loads((tmp_path / "o" / "comparison.json").read_text())
-    works("compare", table, *options, "--out", tmp_path / "whole")
-    whole = json.loads((tmp_path / "whole" / "comparison.json").read_text())
+    done = works("compare", table, *options, "--out", tmp_path / "all at once")
+    next_step = f"run mahalearn predict '{tmp_path}/all at once/model.skops' NEW"
+    assert next_step in done.output.splitlines()[-1]
+    whole = json.loads((tmp_path / "all at once" / "comparison.json").read_text())
     assert whole["confusion"] == again["confusion"] != first["confusion"]
     # What is finished is not overwritten.
     before = (tmp_path / "o" / "comparison.json").read_bytes()

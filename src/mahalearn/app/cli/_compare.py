@@ -18,7 +18,7 @@ from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document, results_table
 from ..words import counted, number
-from ._terminal import OUTPUTS, Console, check_out, say_notes, table_bytes
+from ._terminal import OUTPUTS, Console, check_out, next_step, say_notes, table_bytes
 
 console = Console()
 # What of a time budget is for reading, cross-validation and fitting the winner; the rest is for
@@ -71,8 +71,10 @@ def compare(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True)
-    if ranked.outcome.stopped:
-        console.print(KEPT)
+    predict = next_step(out / "model.skops")
+    console.print(
+        KEPT if ranked.outcome.stopped else f"Next: open the page, or run {predict}", soft_wrap=True
+    )
 
 
 def _limits(time_budget, started, everything):
@@ -192,8 +194,7 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         show_finalists(finalists)
         title, result = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
     console.print(
-        f"{escape(title)}: {result}. Saved as {escape(str(out))}; next: mahalearn predict "
-        f"{escape(str(out))} NEW --report new.html",
+        f"{escape(title)}: {result}. Saved as {escape(str(out))}; next: {next_step(out)}",
         soft_wrap=True,
     )
 

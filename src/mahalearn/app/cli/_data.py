@@ -163,7 +163,9 @@ def _check_table(data):
     suffix = unpacked_suffix(path)
     if suffix in OTHER_KINDS and path.is_file():
         what, option = OTHER_KINDS[suffix]
-        raise DataError(f"{data!r} holds {what}, not a table: give it as {option} {data}.")
+        raise DataError(
+            f"{data!r} holds {what}, not a table: give it as {option} {shlex.quote(data)}."
+        )
 
 
 def _check_kind(problem):

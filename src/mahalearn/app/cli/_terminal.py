@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import rich.console
 import typer
+from rich.markup import escape
 
 from ..reading.problem import DataError
 from ..words import TURNING
@@ -120,10 +121,13 @@ def hinted(said):
     return f"{said} {hint}" if hint else str(said)
 
 
+def next_step(model):
+    """The command that predicts with a model file, as it is typed."""
+    return escape(f"mahalearn predict {shlex.quote(str(model))} NEW --report new.html")
+
+
 def say_notes(console, notes):
     """Print notes."""
-    from rich.markup import escape
-
     for note in notes:
         console.print(f"[yellow]•[/] {escape(hinted(note))}")
 
