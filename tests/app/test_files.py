@@ -395,6 +395,7 @@ def table_file(frame):
 
 
 KNOWN = ["--target", "species"]
+HEIGHTS = [f"{v:.2f}" for v in truth()["height"]]
 # Name -> contents, options, SAME or words of the refusal, words of a note.
 FILES = {
     "comma.csv": (text(), {}, SAME, None),
@@ -515,6 +516,20 @@ FILES = {
         text(truth().assign(x=[f"2024年3月{i % 9 + 1}日" for i in range(N)])), {}, SAME, "or times"
     ),
     "ratio.csv": (text(truth().assign(x=["1:10", "1:20", "1:50"] * 8)), {}, SAME, None),
+    "as-text.csv": (
+        text(truth().assign(height=[f'="{v}"' for v in truth()["height"]])), {}, SAME, None
+    ),
+    "unit-unknown.csv": (with_unit("cells/mL"), {}, "a text behind them, such as '.* cells/mL'", 0),
+    "power.csv": (with_unit("×10^3", blank=""), {}, "a text behind them", 0),
+    "unit-of-some.csv": (
+        text(truth().assign(height=[f"{v} mg"[: 9 * (i % 2) or 5] for i, v in enumerate(HEIGHTS)])),
+        {}, "a text behind them", 0
+    ),
+    "square.csv": (with_unit("m²"), {}, SAME, "Units were removed from the numbers of 'height'"),
+    "micro.csv": (with_unit("µg", last=f"{truth()['height'].iloc[-1]} μg"), {}, SAME, "(μg)"),
+    "versions.csv": (
+        text(truth().assign(x=[f"1.{i}.0" for i in range(N)])), {}, SAME, "another text in each"
+    ),
     "two-marks.csv": ("\ufeff\ufeff" + text(), {}, SAME, None),
     "caret.csv": (text(sep="^"), {}, "Cells must be divided by tabs, semicolons", 0),
     "blank.csv": (replaced(""), {}, "height:nan", None),

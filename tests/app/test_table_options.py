@@ -157,7 +157,7 @@ def test_predictions_in_every_format(model, tmp_path, suffix):
     )
     said = " ".join(done.output.split())
     assert "Scored on 6 objects: accuracy" in said
-    assert "d2, typical, p none: by squared distances" in said
+    assert "d2, typical and p none are made from distances of the" in said
 
 
 def test_predictions_are_printed(model, tmp_path):

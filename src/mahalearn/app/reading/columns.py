@@ -70,6 +70,8 @@ _QUANTITY = re.compile(
     # Possessive: thousands of digits before no unit are not tried in all ways.
     rf"([+{_MINUS}-]?(?:\d++[.,]?\d*+|[.,]\d++)(?:[eE][+{_MINUS}-]?\d++)?)(\s*+)({UNIT.pattern})"
 )
+# A number and a text that is no unit above: 9.5 cells/mL, 9.5 ×10^3.
+_SUFFIXED = re.compile(rf"[+{_MINUS}-]?\d++([.,]\d++)?\s*+([^\d\s.,:/-].*)")
 _SCIENTIFIC = r"\d+([.,]\d*)?([eE][+-]?\d+)?"
 _DECORATED = re.compile(
     rf"[+-]?[$€£]?\s*({_GROUPED}|{_PLAIN})\s*[%‰$€£]?"
@@ -187,7 +189,7 @@ def quantity(cell):
     match = _QUANTITY.fullmatch(cell)
     if match is None or (not match[2] and len(match[3]) == 1 and match[3].isalpha()):
         return None
-    return match[1], "".join(match[3].split())
+    return match[1], "".join(match[3].split()).replace("µ", "μ")  # the sign micro, and the letter
 
 
 def without_unit(column, name, lines):
@@ -210,7 +212,7 @@ def without_unit(column, name, lines):
         Number of the numbers that have none: fewer than half of all.
     """
     none = None, None, 0
-    if not any(cell[:1].isdigit() and not cell[-1:].isdigit() for cell in column):
+    if not any(c[:1].isdigit() and (not c[-1:].isdecimal() or " " in c) for c in column):
         return none
     cells, units, n_bare = [], defaultdict(list), 0
     for cell, line in zip(column, lines):
@@ -617,6 +619,18 @@ def refuse_numbers_as_text(values):
             f"Column {values.name!r} holds numbers with {mark_in(odd.iloc[0])}, such as "
             f"{cell_places(odd)}: write them as plain numbers, with a decimal point if needed.",
             "decimal" if mark_in(odd.iloc[0]) in ("a comma", "a thousands separator") else None,
+        )
+    parts = [None if is_date(cell) else _SUFFIXED.fullmatch(cell) for cell in present]
+    suffixed = present[[match is not None for match in parts]]
+    if (
+        len({match[2] for match in parts if match}) == 1
+        and present.nunique() > FEWEST_COUNTED
+        and any(match[1] for match in parts if match)
+        and all(match or is_number(cell) for match, cell in zip(parts, present))
+    ):
+        raise DataError(
+            f"Column {values.name!r} holds numbers with a text behind them, such as "
+            f"{cell_places(suffixed)}: write plain numbers, all of one unit."
         )
 
 

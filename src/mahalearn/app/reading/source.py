@@ -317,9 +317,14 @@ def numbered_rows(path, lines, delimiter, skip=0):
     if delimiter == " ":
         lines = map(_with_blanks, lines)
     for line, row in _csv_rows(path, lines, delimiter, skip + 1):
-        row = [cell.strip() for cell in row]
+        row = [_shown(cell.strip()) for cell in row]
         if any(row):
             yield line, row
+
+
+def _shown(cell):
+    """What a spreadsheet program shows of a cell: ="007" keeps the zeros of 007."""
+    return cell[2:-1] if cell.startswith('="') and cell.endswith('"') else cell
 
 
 def _with_blanks(line):
