@@ -332,6 +332,12 @@ def test_names_that_look_like_numbers_are_matched_as_written():
     X, notes = match_columns(pd.DataFrame({"zip": [1234567.0, 501.0, 0.5]}), about)
     assert X["zip"].tolist() == ["1234567", "501", "0.5"]
     assert notes == ["Column 'zip' has names that were not in training: 0.5, 501."]
+    X, notes = match_columns(pd.DataFrame({"zip": ["X", "y"]}), about)
+    assert X["zip"].tolist() == ["x", "y"]
+    assert "Categories of 'zip' were matched ignoring case: 'X' for 'x'." in notes
+    about["features"][0]["levels"] = ["X", "x"]  # case tells them apart
+    X, notes = match_columns(pd.DataFrame({"zip": ["X "]}), about)
+    assert X["zip"].tolist() == ["X "] and "not in training: X " in notes[0]
     about["features"] = [{"name": "zip", "type": "number"}]
     X, notes = match_columns(pd.DataFrame({"zip": ["007", None, "010"]}), about)
     assert X["zip"].fillna(0).tolist() == [7, 0, 10]

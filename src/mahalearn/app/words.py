@@ -67,6 +67,20 @@ def like(name, names):
     return near[0] if len(near) == 1 else None
 
 
+def respelled(words, known):
+    """Words that are not known -> the known ones that look like them; none if these look alike.
+
+    Examples
+    --------
+    >>> from mahalearn.app.words import respelled
+    >>> respelled(["Rose", "lily", "tulip"], ["rose", "lily"])
+    {'Rose': 'rose'}
+    """
+    spelled = {folded(word): word for word in known}
+    others = sorted(set(words) - set(known)) if len(spelled) == len(known) else []
+    return {word: spelled[folded(word)] for word in others if folded(word) in spelled}
+
+
 def percent(value, digits=1):
     """A share in percent."""
     return f"{number(100 * value, digits)} %"

@@ -9,8 +9,8 @@ from ...novelty import MahalanobisNovelty
 from ...novelty._folds import class_folds
 from ...results import write_bytes, write_text
 from ...table_encoder import TableEncoder
-from ..reading.problem import DataError, listed, text_columns
-from ..reading.tables import find_target, read_table, table_problem
+from ..reading.problem import DataError, Faults, listed, text_columns
+from ..reading.tables import find_columns, find_target, read_table, table_problem
 from ..report.html import render
 from ..report.novelty import document
 from ..words import counted
@@ -65,6 +65,8 @@ def read(train, new, target, id, drop):
     find = None if target is None else partial(find_target, target=target)
     frame, notes = read_table(train, find=find)
     if target is None:
+        with Faults().raised() as faults:
+            find_columns(list(frame.columns), {"id": id, **dict(enumerate(drop))}, faults)
         frame[ONE_CLASS] = "regular"
     problem = table_problem(frame, target or ONE_CLASS, train.stem, notes, drop=drop, id=id)
     if target is None:
@@ -73,7 +75,7 @@ def read(train, new, target, id, drop):
     about["classes"] = []
     rows = new_table(*read_table(new), about, id)
     names = rows.names or [f"row {i + 1}" for i in range(len(rows.X))]
-    return problem.X, problem.y, rows.X, names, [*problem.notes, *rows.notes]
+    return problem.X, problem.y, rows.X, names, list(dict.fromkeys([*problem.notes, *rows.notes]))
 
 
 def fit(X, y, Q, level, normalize):

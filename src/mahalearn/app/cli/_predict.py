@@ -34,7 +34,7 @@ from ..reading.source import is_stream
 from ..reading.tables import find_target, read_table
 from ..report import html
 from ..report.prediction import document, page_values
-from ..words import counted, folded, like
+from ..words import counted, like, respelled
 from ._large import counting
 from ._terminal import Console, check_out, say_notes, table_bytes
 
@@ -313,15 +313,9 @@ def _new_series(data, about, form, id, interpolate):
 
 
 def _classes_like(labels, about):
-    """Classes written as in training where they differ in case or blanks only, and a note."""
-    written_as = {folded(label): label for label in about["classes"]}
-    if len(written_as) < len(about["classes"]):  # case tells classes apart
-        return labels, []
-    renamed = {}
-    for label in set(filter(None, labels)) - set(about["classes"]):
-        if folded(label) in written_as:
-            renamed[label] = written_as[folded(label)]
-    pairs = listed(f"{label!r} for {name!r}" for label, name in sorted(renamed.items()))
+    """Classes written as in training where only their letters look alike, and a note."""
+    renamed = respelled(filter(None, labels), about["classes"])
+    pairs = listed(f"{label!r} for {name!r}" for label, name in renamed.items())
     notes = [f"Classes were matched ignoring case: {pairs}."] if renamed else []
     return [renamed.get(label, label) for label in labels], notes
 
