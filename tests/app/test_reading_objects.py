@@ -389,7 +389,7 @@ def test_all_series_of_one_fault_are_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text.replace(",0,u", ",2024-01-01T00:00:00Z,u"), "a time zone and times wit"),
+        (lambda text: text.replace(",0,u", ",2024-01-01T00:00:00Z,u"), "with a time zone"),
         (lambda text: text + "m0,1,u,5\n", r"two rows of one time: 'm0' \(rows 31 and 34\)"),
         (lambda text: text.replace("m0,1,u", "m0,1,v"), r"several classes: 'm0' \('u', 'v'\)"),
         (lambda text: text.replace("m0,1,u", "m0,soon,u"), "'t' must hold times.* 'soon' in row"),
