@@ -40,7 +40,7 @@ ORDER = {
     "predictions typicality object_map findings compare prediction_quality everything diff",
     "report": "drawing figures html blocks answers performance understanding context "
     "comparison novelty prediction diff_page notebook",
-    "cli": "_terminal _large _options _inspect _predict _compare _doctor _diff "
+    "cli": "_terminal _large _options _data _inspect _predict _compare _doctor _diff "
     "_novelty _export app",
 }
 LAYERS = [*LIBRARY, *APPLICATION, *PAPERS, {"__main__"}]

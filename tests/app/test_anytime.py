@@ -16,7 +16,7 @@ from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.methods import METHODS, select_methods
 from mahalearn.app.comparing.plan import Plan
 from mahalearn.app.comparing.progress import Progress, fingerprint, state_of
-from mahalearn.app.reading.problem import DataError, Problem
+from mahalearn.app.reading.problem import Problem
 from mahalearn.app.reading.read import builtin_problem
 
 
@@ -146,11 +146,11 @@ def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
     plan = Plan(2, 1)
     path = tmp_path / "progress.jsonl"
     progress = Progress(path, fingerprint(problem, plan))
-    assert progress.start(resume=True) == {}
+    assert progress.cells() == {}
     whole = cross_validate(problem, methods, plan, keep=progress.add)
     with open(progress.path, "a") as file:
         file.write('{"key": "half a li')
-    known = Progress(path, fingerprint(problem, plan)).start(resume=True)
+    known = Progress(path, fingerprint(problem, plan)).cells()
     assert known.keys() == whole.cells.keys()
     run = []
     run_cell = crossval.run_cell
@@ -164,9 +164,10 @@ def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
         np.testing.assert_array_equal(one.scores, other.scores)
     # Of another problem or plan nothing is taken, and nothing is lost.
     before = path.read_bytes()
-    with pytest.raises(DataError, match="of other data, options or versions"):
-        Progress(path, fingerprint(problem, Plan(3, 1))).start(resume=True)
-    assert path.read_bytes() == before
+    other = Progress(path, fingerprint(problem, Plan(3, 1)))
+    assert other.cells() == {} and path.read_bytes() == before
+    other.add(whole.cells["lda", 0])  # behind half a line
+    assert list(other.cells()) == [("lda", 0)]
 
 
 def test_resume_goes_on_from_an_interruption(tmp_path, monkeypatch):
@@ -183,23 +184,27 @@ def test_resume_goes_on_from_an_interruption(tmp_path, monkeypatch):
 
     monkeypatch.setattr(crossval, "run_cell", stopped)
     done = works(*command)
-    assert "--resume continues" in done.output  # the finished folds are ranked, and kept
+    assert "the same command continues" in " ".join(
+        done.output.split()
+    )  # the finished folds are ranked, and kept
     first = json.loads((tmp_path / "o" / "comparison.json").read_text())
-    assert "exists already" in refused(*command)
     monkeypatch.setattr(crossval, "run_cell", run_cell)
-    done = works(*command, "--resume")
+    assert "exists already" in refused(*command, "--seed", 1)  # another one
+    done = works(*command)
     assert re.search(r"\b[3-8] finished folds taken over", done.output)
     assert "Gaussian" in done.output and "LDA (reference): error" in done.output
     assert not (tmp_path / "o" / "progress.jsonl").exists()
     again = json.loads((tmp_path / "o" / "comparison.json").read_text())
-    works("compare", table, *options, "--out", tmp_path / "whole")
-    whole = json.loads((tmp_path / "whole" / "comparison.json").read_text())
+    done = works("compare", table, *options, "--out", tmp_path / "all at once")
+    next_step = f"run mahalearn predict '{tmp_path}/all at once/model.skops' NEW"
+    assert next_step in done.output.splitlines()[-1]
+    whole = json.loads((tmp_path / "all at once" / "comparison.json").read_text())
     assert whole["confusion"] == again["confusion"] != first["confusion"]
     # What is finished is not overwritten.
     before = (tmp_path / "o" / "comparison.json").read_bytes()
-    assert "exists already; --force" in refused(*command, "--resume")
+    assert "exists already; --force" in refused(*command)
     assert (tmp_path / "o" / "comparison.json").read_bytes() == before
-    assert "0 finished folds taken over" in works(*command, "--resume", "--force").output
+    assert "taken over" not in works(*command, "--force").output
 
 
 def test_large_tables_are_ranked_on_a_sample(tmp_path):

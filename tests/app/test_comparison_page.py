@@ -15,8 +15,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from own_data import NASTY, distances, flowers, refused, works, write_csv, write_matrix
+from sklearn.metrics import confusion_matrix
 
-from mahalearn.app.comparing.findings import _confusion, _pair, _roots, is_wide
+from mahalearn.app.comparing.findings import _pair, _roots, is_wide
 from mahalearn.app.comparing.methods import chosen_params
 from mahalearn.app.comparing.predictions import (
     NARROWEST,
@@ -623,7 +624,7 @@ def test_fifty_classes_and_five_thousand_objects_stay_below_two_megabytes(found)
     found |= {
         "classes": names,
         "per_class": rows,
-        "confusion": _confusion(codes, predicted, c).tolist(),
+        "confusion": confusion_matrix(codes, predicted).tolist(),
         "curves": roc_curves(rows, codes[few], scores[few]),
         "calibration": calibration(codes[few], scores[few], np.arange(5000) % 2, 1.0),
         "pairs": pairs,

@@ -30,7 +30,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from mahalearn.app.reading import formats, source, workbooks
 from mahalearn.app.reading.columns import misleading_marks
-from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, read_matrix
+from mahalearn.app.reading.matrices import EMPTY_DIAGONAL, proximity_problem, read_matrix
 from mahalearn.app.reading.problem import DataError
 from mahalearn.app.reading.tables import find_target, read_table, table_problem
 
@@ -388,7 +388,14 @@ def stream():
     return out.getvalue()
 
 
+def table_file(frame):
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    return out.getvalue()
+
+
 KNOWN = ["--target", "species"]
+HEIGHTS = [f"{v:.2f}" for v in truth()["height"]]
 # Name -> contents, options, SAME or words of the refusal, words of a note.
 FILES = {
     "comma.csv": (text(), {}, SAME, None),
@@ -424,6 +431,22 @@ FILES = {
     "lines.jsonl": (truth().to_json(orient="records", lines=True), {}, SAME, None),
     "t.parquet": (arrow("to_parquet"), {}, SAME, None),
     "decimal.parquet": (decimals(), {}, SAME, None),
+    "texts.json": (
+        json.dumps(truth().astype({"height": str}).to_dict(orient="list")), {}, SAME,
+        "Numbers that were saved as texts were read: 'height'"
+    ),
+    "json.csv": (truth().to_json(orient="records"), {}, SAME, None),
+    "json.txt": (truth().to_json(orient="records", lines=True), {}, SAME, None),
+    "index.parquet": (table_file(truth().set_index(["colour", "species"])), {}, SAME, None),
+    "texts.parquet": (
+        table_file(truth().astype({"height": str})), {}, "numbers that were saved as texts", 0
+    ),
+    "lists.parquet": (table_file(truth().assign(x=[[1, 2]] * N)), {}, "holds lists or dicts", 0),
+    "bytes.parquet": (table_file(truth().assign(x=[b"ab", b"c"] * 12)), {}, "or bytes", 0),
+    "durations.parquet": (
+        table_file(truth().assign(x=pd.to_timedelta(np.arange(N) % 5, unit="h"))), {}, SAME,
+        "holds dates or times such as '0 days 00:00:00'"
+    ),
     "minus.csv": (text().replace("-", "−"), {}, SAME, None),
     "merged.xlsx": (edited(merged), {}, SAME, "value of merged cells was read in each"),
     "hidden.xlsx": (edited(hidden), {}, SAME, "1 hidden row and 1 hidden column of sheet"),
@@ -475,6 +498,40 @@ FILES = {
     "unknown-word.csv": (replaced("zu wenig"), {}, "'zu wenig' in row 6.* --missing", 0),
     "more-than.csv": (replaced(">= 7.5"), {}, "height:7.5", "read as the limit itself"),
     "na.csv": (replaced("N/A"), {}, "height:nan", None),
+    "value-de.csv": (replaced("#WERT!"), {}, "height:nan", None),
+    "value-fr.csv": (replaced("#VALEUR!"), {}, "height:nan", None),
+    "na-pandas.csv": (replaced("<NA>"), {}, "height:nan", None),
+    "nan-windows.csv": (replaced("-1.#IND"), {}, "height:nan", None),
+    "lakhs.csv": (
+        text(truth().assign(x=["12,34,567", "1,23,456"] * 12)), {}, "with a comma", 0
+    ),
+    "afternoon.csv": (
+        text(truth().assign(x=[f"03/{i + 1:02d}/2024 1:05 PM" for i in range(N)])), {}, SAME,
+        "holds dates or times"
+    ),
+    "clock.csv": (
+        text(truth().assign(x=[f"{i % 9:02d}:30" for i in range(N)])), {}, SAME, "dates or times"
+    ),
+    "tokyo.csv": (
+        text(truth().assign(x=[f"2024年3月{i % 9 + 1}日" for i in range(N)])), {}, SAME, "or times"
+    ),
+    "ratio.csv": (text(truth().assign(x=["1:10", "1:20", "1:50"] * 8)), {}, SAME, None),
+    "as-text.csv": (
+        text(truth().assign(height=[f'="{v}"' for v in truth()["height"]])), {}, SAME, None
+    ),
+    "unit-unknown.csv": (with_unit("cells/mL"), {}, "a text behind them, such as '.* cells/mL'", 0),
+    "power.csv": (with_unit("×10^3", blank=""), {}, "a text behind them", 0),
+    "unit-of-some.csv": (
+        text(truth().assign(height=[f"{v} mg"[: 9 * (i % 2) or 5] for i, v in enumerate(HEIGHTS)])),
+        {}, "a text behind them", 0
+    ),
+    "square.csv": (with_unit("m²"), {}, SAME, "Units were removed from the numbers of 'height'"),
+    "micro.csv": (with_unit("µg", last=f"{truth()['height'].iloc[-1]} μg"), {}, SAME, "(μg)"),
+    "versions.csv": (
+        text(truth().assign(x=[f"1.{i}.0" for i in range(N)])), {}, SAME, "another text in each"
+    ),
+    "two-marks.csv": ("\ufeff\ufeff" + text(), {}, SAME, None),
+    "caret.csv": (text(sep="^"), {}, "Cells must be divided by tabs, semicolons", 0),
     "blank.csv": (replaced(""), {}, "height:nan", None),
     "value.csv": (replaced("#VALUE!"), {}, "height:nan", None),
     "exponent.csv": (replaced("7.5e0"), {}, "height:7.5", None),
@@ -562,6 +619,13 @@ FILES = {
     ),
     "twice.jsonl": (
         '{"a": 1, "species": "y"}\n{"a": 1, "a": 2, "species": "x"}\n', {}, "key 'a' twice", 0
+    ),
+    "keys.json": (
+        json.dumps([{f"a{i}": 1, "species": "xy"[i % 2]} for i in range(1500)]), {},
+        "has 1501 different keys in its 1500 rows, which have 2 each", 0
+    ),
+    "digits.csv": (  # took minutes to be told from a number with a unit
+        text(truth().assign(x=["5", f"{'1' * 20_000}.{'1' * 20_000}x"] * 12)), {}, SAME, None
     ),
     "broken.json": (truth().to_json(orient="records")[:-5], {}, "not JSON", 0),
     "nested.json": ('[{"a": [1, 2], "species": "x"}]', {}, "holds lists or dicts", 0),
@@ -908,6 +972,21 @@ def test_each_problem_is_said_once_and_what_follows_from_it_is_not(tmp_path):
     assert len(done.stderr.splitlines()) == 1 and "an error (±) after them" in done.stderr
 
 
+def test_classes_that_only_look_alike_are_noted(tmp_path):
+    frame = truth()
+    for other in ("lily\u200b", "Lily", "li\u200bLY "):
+        frame.loc[:6, "species"] = [other if v == "lily" else v for v in frame["species"][:7]]
+        (tmp_path / "t.csv").write_text(text(frame))
+        said = unwrapped(works("inspect", tmp_path / "t.csv", *KNOWN).output)
+        assert "differ in case, blanks or invisible characters only" in said
+    np.savetxt(tmp_path / "d.csv", squareform(pdist(truth()[["height", "größe"]])), delimiter=",")
+    (tmp_path / "y.txt").write_text("\n".join(frame["species"]))
+    options = ["--proximity", tmp_path / "d.csv", "--labels", tmp_path / "y.txt"]
+    assert "invisible characters only" in unwrapped(works("inspect", *options).output)
+    (tmp_path / "t.csv").write_text(text(truth().rename(columns={"species": "Spe\u200bcies"})))
+    assert "24 rows" in works("inspect", tmp_path / "t.csv", *KNOWN).output
+
+
 def test_merged_classes_count_in_each_row(tmp_path):
     frame = truth().sort_values("species")
 
@@ -984,6 +1063,7 @@ MATRICES = {
         [";".join(["", *NAMES])]
         + [";".join([n, *(cell.replace(".", ",") for cell in w)]) for n, w in zip(NAMES, WORDS)]
     ),
+    "zeros.csv": lines([",".join(w[: i + 1] + ["0"] * (4 - i)) for i, w in enumerate(WORDS)]),
     "condensed.txt": lines([f"{v:.4f}" for v in D[np.triu_indices(5, 1)]]),
 }
 NAMED = (
@@ -1015,6 +1095,16 @@ def test_matrices_of_every_form(tmp_path, name):
         "empty.csv",
     )
     assert (EMPTY_DIAGONAL in notes) == (name in without)
+
+
+def test_a_row_is_all_pairs_or_one_new_object(tmp_path):
+    pairs = D[np.triu_indices(5, 1)]
+    np.savetxt(tmp_path / "d.csv", pairs[None], delimiter=",")
+    assert_allclose(proximity_problem(tmp_path / "d.csv", only_look=True).X, D)
+    assert_allclose(read_matrix(tmp_path / "d.csv")[0], [pairs])
+    np.savetxt(tmp_path / "d.csv", pairs[None, 1:], delimiter=",")
+    with pytest.raises(DataError, match="a matrix of 1 × 9"):
+        proximity_problem(tmp_path / "d.csv", only_look=True)
 
 
 @pytest.mark.parametrize("shape", ["square", "lower", "diagonal"])
@@ -1094,6 +1184,7 @@ def test_labelled_frames_and_condensed_arrays(tmp_path):
         (lines(MATRICES["lower.csv"].splitlines()[:-1] + ["1,2"]), "differ in length"),
         ("a,b\n1,2,3\n4,5\n", "differ in length"),
         (",,\n,,\n", "is empty"),
+        ("1" * 5000 + "\na 0 1\nb 1 0\n", "holds no matrix|differ in length|not a number"),
         ("#mega\n!Title x;\n#a\n#b\n1.0\n", "holds no matrix of numbers: a square"),
     ],
 )

@@ -106,8 +106,11 @@ def test_categories_without_classes(tmp_path):
     categories(rng, 60).to_csv(tmp_path / "train.csv", index=False)
     categories(rng, 20).to_csv(tmp_path / "new.csv", index=False)
     out = tmp_path / "out.csv"
-    works("novelty", tmp_path / "train.csv", tmp_path / "new.csv", "--out", out, "--level", 0.2)
+    files = [tmp_path / "train.csv", tmp_path / "new.csv"]
+    said = works("novelty", *files, "--out", out, "--level", 0.2).output
     assert len(rows_of(out)) == 20
+    notes = [line for line in " ".join(said.split()).split("• ") if line]
+    assert len(set(notes)) == len(notes)  # each once, though both tables have it
 
 
 def test_refusals(tmp_path):
@@ -116,6 +119,8 @@ def test_refusals(tmp_path):
     files = tmp_path / "train.csv", tmp_path / "new.csv", "--out", tmp_path / "out.csv"
     assert "lacks the column" in refused("novelty", *files, "--target", "kind")
     assert "--level must be between" in refused("novelty", *files, "--level", 0)
+    sentence = refused("novelty", *files, "--drop", "none", "--id", "nobody")
+    assert "2 problems" in sentence and "the columns are 'p', 'q', 'r', 'kind'." in sentence
     assert "must end with" in refused("novelty", *files[:2], "--out", tmp_path / "out.doc")
     assert "is an input of this command" in refused(
         "novelty", *files[:2], "--out", tmp_path / "new.csv", "--force"

@@ -13,7 +13,7 @@ from own_data import NASTY, distances, flowers, refused, works, write_csv, write
 from sklearn.datasets import load_iris
 
 from mahalearn import GaussianClassifier
-from mahalearn.app.cli._terminal import csv_text, table_bytes
+from mahalearn.app.cli._terminal import table_bytes
 from mahalearn.app.comparing import crossval
 from mahalearn.app.comparing.crossval import cross_validate
 from mahalearn.app.comparing.findings import others_as_far
@@ -198,20 +198,21 @@ def test_large_fold_models_are_kept_as_far_as_they_fit(monkeypatch):
 def test_no_cell_steers_a_terminal():
     row = {"object\x1b[2J": "\x1b]0;x\x07", "prediction": "a\r\x9b1m", "set": "a\tb\nשלום\u200f"}
     book = pd.read_excel(BytesIO(table_bytes([row], ".xlsx")), engine="openpyxl")
-    for data in (csv_text([row]), book.to_csv()):
+    for data in (table_bytes([row], ".csv").decode(), book.to_csv()):
         assert not set(data) & {*map(chr, range(9)), *map(chr, [*range(11, 32), *range(127, 160)])}
         assert "object�[2J" in data and "�]0;x�" in data and "a\tb\nשלום\u200f" in data
 
 
 def test_no_cell_is_a_formula():
-    text = csv_text(
+    text = table_bytes(
         [
             {"object": "=1+1", "prediction": "-1", "@p": "-0.5"},
             {"object": "-a", "prediction": "+2e3", "@p": -0.25},
             {"object": "@x, y", "prediction": "\tz", "@p": "-inf"},
             {"object": "+a", "prediction": "a=b", "@p": "-"},
-        ]
-    )
+        ],
+        ".csv",
+    ).decode()
     assert list(csv.reader(text.splitlines())) == [
         ["object", "prediction", "'@p"],
         ["'=1+1", "-1", "-0.5"],
@@ -335,6 +336,12 @@ def test_names_that_look_like_numbers_are_matched_as_written():
     X, notes = match_columns(pd.DataFrame({"zip": [1234567.0, 501.0, 0.5]}), about)
     assert X["zip"].tolist() == ["1234567", "501", "0.5"]
     assert notes == ["Column 'zip' has names that were not in training: 0.5, 501."]
+    X, notes = match_columns(pd.DataFrame({"zip": ["X", "y"]}), about)
+    assert X["zip"].tolist() == ["x", "y"]
+    assert "Categories of 'zip' were matched ignoring case: 'X' for 'x'." in notes
+    about["features"][0]["levels"] = ["X", "x"]  # case tells them apart
+    X, notes = match_columns(pd.DataFrame({"zip": ["X "]}), about)
+    assert X["zip"].tolist() == ["X "] and "not in training: X " in notes[0]
     about["features"] = [{"name": "zip", "type": "number"}]
     X, notes = match_columns(pd.DataFrame({"zip": ["007", None, "010"]}), about)
     assert X["zip"].fillna(0).tolist() == [7, 0, 10]
@@ -760,7 +767,7 @@ def test_a_class_written_in_two_ways_is_named_in_the_refusal(tmp_path):
     rows[0][4] = "Rose"
     table = write_csv(tmp_path / "t.csv", header, rows)
     sentence = refused("compare", table, "--target", "species", "--out", tmp_path / "o")
-    assert "'Rose' and 'rose' differ in case or blanks only" in sentence
+    assert "'rose', 'Rose' differ in case, blanks or invisible characters only" in sentence
 
 
 def test_predict_reads_long_tables_as_train_did(tmp_path):

@@ -104,7 +104,7 @@ def test_dates_are_left_out(tmp_path, form):
     days = pd.date_range("2020-01-01", periods=4).strftime(form)
     problem = read(tmp_path, table(list(days) * 8))
     assert list(problem.X.columns) == ["a"]
-    assert f"'x' holds dates such as {days[0]!r} and was left out" in said(problem)
+    assert f"'x' holds dates or times such as {days[0]!r} and was left out" in said(problem)
 
 
 def test_dates_of_parquet_files_are_left_out_too(tmp_path):

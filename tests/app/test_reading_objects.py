@@ -48,6 +48,7 @@ def test_fasta(tmp_path):
         (["a one", "b two", "c three"], None),  # all differ: descriptions
         (["sp|P1|A some protein", "sp|P2|B other", "sp|P3|C x"], None),
         (["a", "b", "c"], None),
+        (['a label="my x"', 'b label="y"', "c label=x"], ["my x", "y", "x"]),
     ],
 )
 def test_labels_of_fasta_headers(tmp_path, headers, labels):
@@ -184,6 +185,9 @@ HOSTILE = {
     "deep.jsonl": ("[" * 100_000 + "\n", "Line 1 .* is not JSON"),
     "key.jsonl": ('{"foo": 1}\n', "Entry 1 .* has no object"),
     "some.jsonl": ('{"x": "a", "y": 1}\n{"x": "b"}\n', "Some lines .* have a label"),
+    "reads.fastq": ("@a\nACGT\n+\nIIII\n@b\nACG\n+\nIII\n", "is a file of FASTQ"),
+    "tree.txt": ("#NEXUS\nbegin data;\n", "is a file of NEXUS"),
+    "short.csv": ("text,label\napple,fruit\nbmw\n", "Row 3 .* has 1 cell, the first line has 2"),
     "bad.npy": (b"nothing", "is not an NPY file"),
     "bad.npz": (b"nothing", "is not an NPZ file"),
 }
@@ -368,11 +372,26 @@ def test_gaps_of_long_series_are_refused_or_interpolated(tmp_path):
     assert_array_equal(series["m3"], [[3, 6.5, 5.25, 4]])
 
 
+def test_names_of_series_are_texts_and_series_without_a_class_are_left_out(tmp_path):
+    series = {"001": ("u", [1, 2]), "1": ("v", [3, 4]), "2": ("", [5, 6]), "3": ("u", [7, 8])}
+    problem = read_problem(long_table(tmp_path / "t.csv", series), **LONG)
+    assert sorted(problem.names) == ["001", "1", "3"] and sorted(problem.y) == ["u", "u", "v"]
+    assert "Without a class, and left out: 1 object." in problem.notes
+
+
+def test_all_series_of_one_fault_are_one_sentence(tmp_path):
+    path = long_table(tmp_path / "t.csv", SERIES, [0, 1, 1, 3])
+    with pytest.raises(DataError) as error:
+        read_problem(path, **LONG)
+    assert len(error.value.errors) == 1 and "and 5 more" in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text + "m0,1,u,5\n", "'m0' has two rows of one time"),
-        (lambda text: text.replace("m0,1,u", "m0,1,v"), "'m0' has several classes: u, v"),
+        (lambda text: text.replace(",0,u", ",2024-01-01T00:00:00Z,u"), "with a time zone"),
+        (lambda text: text + "m0,1,u,5\n", r"two rows of one time: 'm0' \(rows 31 and 34\)"),
+        (lambda text: text.replace("m0,1,u", "m0,1,v"), r"several classes: 'm0' \('u', 'v'\)"),
         (lambda text: text.replace("m0,1,u", "m0,soon,u"), "'t' must hold times.* 'soon' in row"),
         (lambda text: text.replace("m0,1,u", "m0,1e15,u"), "'m0' lasts from 0 to 1e.15, but"),
         (lambda text: text.replace("m0,1,u", "m0,inf,u"), "'t' must hold times.* 'inf' in row"),
@@ -455,6 +474,11 @@ def test_names_of_the_two_columns_of_texts_are_no_object(tmp_path):
     collection = read_collection(tmp_path / "t.tsv")
     assert collection.objects[0] == "word0" and len(collection.labels) == 8
     assert "names of columns" in collection.notes[0]
+    rows = [",".join([f"s{i}", *reversed(word.split("\t"))]) for i, word in enumerate(words)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,Text,label", *rows]))
+    table = read_collection(tmp_path / "t.csv")
+    assert (table.objects, table.labels) == (collection.objects, collection.labels)
+    assert table.names == [f"s{i}" for i in range(8)]
     (tmp_path / "t.tsv").write_text("\n".join("\t".join(w.split("\t")[::-1]) for w in words))
     with pytest.raises(DataError, match=r"begins with another label.* the label stands first"):
         read_collection(tmp_path / "t.tsv")

@@ -1,4 +1,4 @@
-"""Options of tables: groups, weights, rare classes, columns to drop, files of options; notices."""
+"""Options of tables: groups, rare classes, columns to drop, files of options; notices."""
 
 import csv
 import re
@@ -10,7 +10,7 @@ import pytest
 from own_data import flowers, refused, works, write_csv
 
 from mahalearn.app.comparing.crossval import cross_validate
-from mahalearn.app.comparing.methods import METHODS, QUICK, select_methods
+from mahalearn.app.comparing.methods import METHODS, select_methods
 from mahalearn.app.comparing.plan import Plan, fit_plan, inner_folds
 from mahalearn.app.comparing.prediction_quality import score
 from mahalearn.app.comparing.winner import refit
@@ -18,7 +18,6 @@ from mahalearn.app.reading.problem import DataError, Problem
 from mahalearn.app.reading.read import builtin_problem
 from mahalearn.app.reading.tables import table_problem
 from mahalearn.persistence import load_model, save_model
-from mahalearn.results import error_rates
 
 FAST = ("--jobs", 1, "--folds", 2, "--repeats", 1)
 
@@ -77,32 +76,6 @@ def test_an_error_that_groups_explain_is_seen():
     assert errors[0] < 0.05 and errors[1] > 0.3
 
 
-def test_every_method_can_be_compared_with_weights():
-    """Those that take no weights are fitted without them, not left out."""
-    problem = builtin_problem("iris")
-    problem = problem.take(np.arange(0, 150, 3))
-    problem.weights = np.random.default_rng(0).random(50)
-    quick = [m for m in select_methods(None, "vectors", None, 50)[0] if m.cost <= QUICK]
-    outcome = cross_validate(problem, quick, Plan(2, 1))
-    assert outcome.failed == {}
-    assert "without weights: Gaussian, Ledoit–Wolf" in " ".join(outcome.notes)
-
-
-def test_weights_count_in_errors_and_fits():
-    assert error_rates(["a", "a", "b"], ["a", "b", "b"], [1, 3, 2]) == (0.5, 0.375)
-    assert error_rates(["a", "a", "b"], ["a", "b", "b"]) == (1 / 3, 0.25)
-    # A heavy copy is as good as many light ones.
-    problem = builtin_problem("iris")
-    problem.weights = np.ones(150)
-    methods, _ = select_methods(["logistic", "lda"], "vectors", None, len(problem))
-    plan = fit_plan(problem, Plan(folds=2, repeats=1))
-    same = cross_validate(problem, methods, plan)
-    assert "fitted without weights: LDA (reference)" in " ".join(same.notes)
-    problem.weights = np.where(problem.y == "setosa", 100.0, 1.0)
-    heavy = cross_validate(problem, methods, plan)
-    assert heavy.cells["logistic", 0].error < same.cells["logistic", 0].error + 1e-9
-
-
 def test_rare_classes_are_merged_dropped_or_refused(tmp_path):
     rows = [["1.5", "x"], ["2.5", "y"], ["2", "x"], ["3", "y"]] * 4
     rows += [["5", "u"], ["6", "v"], ["6.5", "v"]]
@@ -125,7 +98,6 @@ def test_columns_by_role(table, tmp_path):
     assert "width" in said and "features" in said and "height " not in said.split("made by")[0]
     assert "cannot be anything else" in refused("inspect", table, "--drop", "species")
     assert "no column 'wide'" in refused("inspect", table, "--drop", "wide")
-    assert "must hold numbers" in refused("inspect", table, "--weights", "colour")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +116,7 @@ def test_columns_by_role(table, tmp_path):
             lambda f: f.assign(a=f["a"].where(f.index > 1, 0.0)),
             "2 different rows have the features",
         ),
-        (lambda f: f.replace({"class": {"y": "X "}}), "'x', 'X' differ in case or blanks only"),
+        (lambda f: f.replace({"class": {"y": "X "}}), "'x', 'X' differ in case, blanks"),
     ],
 )
 def test_what_is_probably_wrong_is_said(change, words):
@@ -185,7 +157,7 @@ def test_predictions_in_every_format(model, tmp_path, suffix):
     )
     said = " ".join(done.output.split())
     assert "Scored on 6 objects: accuracy" in said
-    assert "d2, typical, p none: by squared distances" in said
+    assert "d2, typical and p none are made from distances of the" in said
 
 
 def test_predictions_are_printed(model, tmp_path):

@@ -117,6 +117,7 @@ def test_more_repetitions_than_realisations_are_random_splits(monkeypatch):
 def test_errors_plain_and_balanced():
     y = np.array([0] * 8 + [1] * 2)
     assert error_rates(y, np.zeros(10)) == (0.2, 0.5)
+    assert error_rates(["a", "a", "b"], ["a", "b", "b"]) == (1 / 3, 0.25)
 
 
 def test_folds_are_ten_and_the_same_for_all_methods():

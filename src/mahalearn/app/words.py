@@ -1,4 +1,6 @@
-"""Numbers and counts in words, and texts that keep their direction."""
+"""Numbers and counts in words, texts that keep their direction, names that look alike."""
+
+import unicodedata
 
 # Characters that turn the direction of writing or end a line: a name may not turn what follows it.
 _TURNING = [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -54,6 +56,41 @@ def signed(value):
     ('+0.13', '−1.20', '+998')
     """
     return "+" * (value > 0) + number(value, 0 if abs(value) >= 10 else 2)
+
+
+def folded(name):
+    """A name without case, blanks and invisible characters: the same for names that look alike.
+
+    Examples
+    --------
+    >>> from mahalearn.app.words import folded
+    >>> folded("Größe (MM)") == folded("gro\\u0308ße(mm)\\u200b ")
+    True
+    """
+    letters = unicodedata.normalize("NFKC", str(name)).casefold()
+    return "".join(c for c in letters if not c.isspace() and unicodedata.category(c) != "Cf")
+
+
+def like(name, names):
+    """The name among others, or the only one that looks like it; None if there is none."""
+    if name in names or name is None:
+        return name
+    near = [one for one in names if folded(one) == folded(name)]
+    return near[0] if len(near) == 1 else None
+
+
+def respelled(words, known):
+    """Words that are not known -> the known ones that look like them; none if these look alike.
+
+    Examples
+    --------
+    >>> from mahalearn.app.words import respelled
+    >>> respelled(["Rose", "lily", "tulip"], ["rose", "lily"])
+    {'Rose': 'rose'}
+    """
+    spelled = {folded(word): word for word in known}
+    others = sorted(set(words) - set(known)) if len(spelled) == len(known) else []
+    return {word: spelled[folded(word)] for word in others if folded(word) in spelled}
 
 
 def percent(value, digits=1):

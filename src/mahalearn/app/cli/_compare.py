@@ -18,7 +18,7 @@ from ..reading.problem import DataError
 from ..report import html
 from ..report.comparison import document, results_table
 from ..words import counted, number
-from ._terminal import OUTPUTS, Console, check_out, csv_text, say_notes
+from ._terminal import OUTPUTS, Console, check_out, next_step, say_notes, table_bytes
 
 console = Console()
 # What of a time budget is for reading, cross-validation and fitting the winner; the rest is for
@@ -28,17 +28,17 @@ SHARE = 0.75
 PAGE_SECONDS = 4.0
 # Importance and learning curve have so many seconds each, however little time is left.
 LEAST_SECONDS = 1.0
-KEPT = "Finished folds are kept: --resume continues from them."
+KEPT = "Finished folds are kept: the same command continues from them."
 # Rows from which on training part by part is faster than in memory.
 MANY = 20_000
 
 
 def compare(
-    problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(), resume=False,
+    problem, out, *, methods, plan, jobs, time_budget, force, command, inputs=(),
     sample=None, quick=False, everything=None, started=None,
 ):  # fmt: skip
     """Compare, save the best, write the page."""
-    check_out(out, force or (resume and _stopped(out)), OUTPUTS, inputs)
+    check_out(out, force or _stopped(out, command), OUTPUTS, inputs)
     with locked(out):
         part = sampled(problem, sample, plan.seed)
         if quick and methods is None:
@@ -47,7 +47,7 @@ def compare(
         budget, end = _limits(time_budget, started, everything)
         progress = out / "progress.jsonl"
         with _resumable(progress):
-            ranked = run(part, methods, plan, jobs, budget, progress, resume)
+            ranked = run(part, methods, plan, jobs, budget, progress)
         on_all = part is problem or (
             METHODS[ranked.winner].cost <= QUICK and problem.kind == "vectors"
         )
@@ -71,8 +71,10 @@ def compare(
         ("report.html", "model.skops", "results.csv"), ("the page", fitted, "the leaderboard")
     ):
         console.print(f"{out / name}  [dim]{what}[/]", soft_wrap=True)
-    if ranked.outcome.stopped:
-        console.print(KEPT)
+    predict = next_step(out / "model.skops")
+    console.print(
+        KEPT if ranked.outcome.stopped else f"Next: open the page, or run {predict}", soft_wrap=True
+    )
 
 
 def _limits(time_budget, started, everything):
@@ -90,13 +92,13 @@ def _limits(time_budget, started, everything):
     return max(seconds - rest - spent, 0.2 * time_budget), started + seconds - page
 
 
-def _stopped(out):
-    """True if the results in a folder are those of a run that Ctrl-C ended."""
+def _stopped(out, command):
+    """True if the results in a folder are those of the same command, which Ctrl-C ended."""
     try:
         values = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return values["stopped"] is True and values["about"]["command"] == command
+    except (LookupError, OSError, TypeError, ValueError):
         return False
-    return isinstance(values, dict) and values.get("stopped") is True
 
 
 @contextmanager
@@ -111,13 +113,13 @@ def _resumable(progress):
 
 def _write(out, values, model, about):
     """Write all results at once."""
-    texts = {
-        "results.csv": csv_text(results_table(values)),
-        "comparison.json": json.dumps(values, ensure_ascii=False, default=str),
-        "report.html": html.render(document(values)),
+    files = {
+        "model.skops": model_bytes(model, about=about),
+        "results.csv": table_bytes(results_table(values), ".csv"),
+        "comparison.json": json.dumps(values, ensure_ascii=False, default=str).encode(),
+        "report.html": html.render(document(values)).encode(),
     }
-    files = {out / name: text.encode() for name, text in texts.items()}
-    write_files({out / "model.skops": model_bytes(model, about=about), **files})
+    write_files({out / name: data for name, data in files.items()})
 
 
 def _finals(everything, out, ranked, winner, values, deadline):
@@ -192,13 +194,12 @@ def train(problem, out, *, method, plan, jobs, force, command, inputs=(), everyt
         show_finalists(finalists)
         title, result = best.title, f"error on {best.tested} test rows {best.row()['error'][0]:.1%}"
     console.print(
-        f"{escape(title)}: {result}. Saved as {escape(str(out))}; next: mahalearn predict "
-        f"{escape(str(out))} NEW --report new.html",
+        f"{escape(title)}: {result}. Saved as {escape(str(out))}; next: {next_step(out)}",
         soft_wrap=True,
     )
 
 
-def run(problem, wanted, plan, jobs, time_budget=None, progress=None, resume=False):
+def run(problem, wanted, plan, jobs, time_budget=None, progress=None):
     """The methods ranked, with what was decided and how far it is printed."""
     with Live(console) as live:
         return rank(
@@ -208,7 +209,6 @@ def run(problem, wanted, plan, jobs, time_budget=None, progress=None, resume=Fal
             jobs=jobs,
             time_budget=time_budget,
             progress=progress,
-            resume=resume,
             listener=live,
         )
 

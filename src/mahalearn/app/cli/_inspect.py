@@ -7,7 +7,7 @@ from rich.table import Table
 from ..._validation import SYMMETRY_RTOL
 from ..reading.problem import DataError, Note
 from ..words import counted
-from ._terminal import Console, say_notes
+from ._terminal import Console, next_step, say_notes
 
 console = Console()
 
@@ -196,7 +196,7 @@ def inspect_model(about, path):
             table.add_row(name, escape(str(value)))
     console.print(table)
     if "features" in about:
-        console.print(f"Next: mahalearn predict {escape(str(path))} NEW --report new.html")
+        console.print(f"Next: {next_step(path)}", soft_wrap=True)
 
 
 def _columns(columns):

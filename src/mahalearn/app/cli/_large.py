@@ -54,11 +54,10 @@ class Everything:
     """A table that is read part by part: its first pass, and the finalists on all of its rows."""
 
     def __init__(self, table, options, size, seed):
-        for name in ("groups", "weights"):
-            if getattr(options, name):
-                raise DataError(
-                    f"--{name} is for tables that fit into memory; this one is read part by part."
-                )
+        if options.groups:
+            raise DataError(
+                "--groups is for tables that fit into memory; this one is read part by part."
+            )
         if options.mixed != "onehot":
             raise DataError("--mixed gower is for tables that fit into memory.")
         self.table, self.seed = table, seed

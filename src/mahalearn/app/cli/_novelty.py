@@ -1,89 +1,44 @@
-"""The command `novelty`: p-values of new rows, flags, and a page on the most novel ones.
+"""The command `novelty`: p-values of new rows, flags, and a page on the most novel ones."""
 
-Imports of heavy packages stand inside the functions, so that --help is there at once.
-"""
+import warnings
+from functools import partial
 
-from pathlib import Path
-from typing import Annotated
+import numpy as np
 
-import typer
+from ...novelty import MahalanobisNovelty
+from ...novelty._folds import class_folds
+from ...results import write_bytes, write_text
+from ...table_encoder import TableEncoder
+from ..reading.problem import DataError, Faults, listed, text_columns
+from ..reading.tables import find_columns, find_target, read_table, table_problem
+from ..report.html import render
+from ..report.novelty import document
+from ..words import counted
+from ._predict import FORMATS, new_table
+from ._terminal import Console, check_out, say_notes, table_bytes
 
-from ._options import Force, Id
-
-FORMATS = (".csv", ".tsv", ".parquet", ".xlsx")
 # Rows that are explained on the page, and columns that an explanation names.
 MOST_ROWS, MOST_COLUMNS = 25, 3
 # Part of the training rows that calibrates where categories or missing cells must be encoded.
 PARTS = 3
+# Column of the class of rows that are all of one.
+ONE_CLASS = "class of the regular rows"
 
 
-def novelty(
-    train: Annotated[Path, typer.Argument(help="Table of regular rows.")],
-    new: Annotated[Path, typer.Argument(help="Table of new rows, with the same columns.")],
-    target: Annotated[
-        str | None,
-        typer.Option(help="Column of the classes; without it all rows of TRAIN are of one class."),
-    ] = None,
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="File to write: .csv, .tsv, .parquet or .xlsx; the page is written beside it."
-        ),
-    ] = Path("novelty.csv"),
-    level: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of regular rows that may be flagged.")
-    ] = 0.05,
-    fdr: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Flag rows so that at most this share of them is expected to be regular; instead "
-            "of --level.",
-        ),
-    ] = None,
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Divide rows by their lengths: for embeddings.")
-    ] = False,
-    id: Id = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out; may be given several times.")
-    ] = None,
-    force: Force = False,
-):
-    """Find new rows that are unlike the training rows, with p-values and the unusual columns.
-
-    No contamination rate is needed: a new row like those of TRAIN has a p-value (column p none) of
-    at most LEVEL with a probability of at most LEVEL, and is flagged then (column novel).
-
-    \b
-    mahalearn novelty train.parquet --target label new.parquet
-    mahalearn novelty regular.csv new.csv --fdr 0.1 --out novelties.xlsx
-    """
-    from ._terminal import reported_errors
-
-    with reported_errors():
-        from ..reading.problem import DataError, listed
-        from ._terminal import check_out
-
-        for name, value in (("--level", level), ("--fdr", fdr)):
-            if value is not None and not 0 < value < 1:
-                raise DataError(f"{name} must be between 0 and 1; got {value:g}.")
-        if out.suffix.lower() not in FORMATS:
-            raise DataError(f"--out must end with {listed(FORMATS)}; got {str(out)!r}.")
-        for file in (out, out.with_suffix(".html")):
-            check_out(file, force, inputs=[train, new])
-        write(train, new, target, out, level, fdr, normalize, id, drop or ())
+def novelty(train, new, target, out, level, fdr, normalize, id, drop, force):
+    """Check the options, find the novel rows, and write the table and the page."""
+    for name, value in (("--level", level), ("--fdr", fdr)):
+        if value is not None and not 0 < value < 1:
+            raise DataError(f"{name} must be between 0 and 1; got {value:g}.")
+    if out.suffix.lower() not in FORMATS:
+        raise DataError(f"--out must end with {listed(FORMATS)}; got {str(out)!r}.")
+    for file in (out, out.with_suffix(".html")):
+        check_out(file, force, inputs=[train, new])
+    write(train, new, target, out, level, fdr, normalize, id, drop)
 
 
 def write(train, new, target, out, level, fdr, normalize, id, drop):
     """Fit, judge the new rows, and write the table and the page."""
-    from ...results import write_bytes, write_text
-    from ..reading.problem import DataError
-    from ..report.html import render
-    from ..report.novelty import document
-    from ..words import counted
-    from ._terminal import Console, say_notes, table_bytes
 
     console = Console()
     X, y, Q, names, notes = read(train, new, target, id, drop)
@@ -107,28 +62,20 @@ def write(train, new, target, out, level, fdr, normalize, id, drop):
 
 def read(train, new, target, id, drop):
     """Training rows and their classes (None: one class), new rows and their names, notes."""
-    import functools
-
-    from ..reading.columns import counting_columns, select_features
-    from ..reading.problem import Problem
-    from ..reading.tables import find_target, read_table, table_problem
-    from ._predict import new_table
-
-    if target is not None:
-        frame, notes = read_table(train, find=functools.partial(find_target, target=target))
-        problem = table_problem(frame, target, train.stem, notes, drop=drop, id=id)
-    else:
-        frame, notes = read_table(train)
-        unused = [find_target(list(frame.columns), column) for column in drop]
-        unused += [] if id is None else [find_target(list(frame.columns), id)]
-        frame = frame.drop(columns=unused)
-        X, *_ = select_features(frame, notes, frame.columns[counting_columns(frame)])
-        problem = Problem("vectors", X, None, train.stem, target=None, notes=notes)
+    find = None if target is None else partial(find_target, target=target)
+    frame, notes = read_table(train, find=find)
+    if target is None:
+        with Faults().raised() as faults:
+            find_columns(list(frame.columns), {"id": id, **dict(enumerate(drop))}, faults)
+        frame[ONE_CLASS] = "regular"
+    problem = table_problem(frame, target or ONE_CLASS, train.stem, notes, drop=drop, id=id)
+    if target is None:
+        problem.target = problem.y = None
     about = {"kind": "vectors", "features": problem.features(), "target": problem.target}
     about["classes"] = []
     rows = new_table(*read_table(new), about, id)
     names = rows.names or [f"row {i + 1}" for i in range(len(rows.X))]
-    return problem.X, problem.y, rows.X, names, [*problem.notes, *rows.notes]
+    return problem.X, problem.y, rows.X, names, list(dict.fromkeys([*problem.notes, *rows.notes]))
 
 
 def fit(X, y, Q, level, normalize):
@@ -137,14 +84,6 @@ def fit(X, y, Q, level, normalize):
     An encoder of categories and missing cells learns from training rows, which new rows are not
     among. Then a third of the rows is kept from encoder and covariance, and calibrates.
     """
-    import warnings
-
-    import numpy as np
-
-    from ...novelty import MahalanobisNovelty
-    from ...novelty._folds import class_folds
-    from ...table_encoder import TableEncoder
-    from ..reading.problem import text_columns
 
     detector, columns = MahalanobisNovelty(level=level, normalize=normalize), list(X.columns)
     with warnings.catch_warnings(record=True) as caught:
@@ -171,7 +110,6 @@ def fit(X, y, Q, level, normalize):
 
 def judged(detector, vectors, columns, names, fdr):
     """A row of the table for each new row, and the values of the page."""
-    import numpy as np
 
     p, d2 = detector.p_none(vectors), detector.mahalanobis(vectors)
     novel = detector.predict(vectors) == -1 if fdr is None else detector.select(vectors, fdr)

@@ -34,7 +34,7 @@ from ..reading.source import is_stream
 from ..reading.tables import find_target, read_table
 from ..report import html
 from ..report.prediction import document, page_values
-from ..words import counted
+from ..words import counted, like, respelled
 from ._large import counting
 from ._terminal import Console, check_out, say_notes, table_bytes
 
@@ -134,8 +134,9 @@ def say_results(console, about, tally, drifts):
     """Print whose distances these are, whether the data have changed, and how right it is."""
     if about.get("distances") in DISTANCE_METHODS:
         console.print(
-            f"[dim]d2, typical, p none: by squared distances of the "
-            f"{escape(DISTANCE_METHODS[about['distances']].title)}[/]"
+            "[dim]The columns d2, typical and p none are made from distances of the "
+            f"{escape(DISTANCE_METHODS[about['distances']].title)}.[/]",
+            soft_wrap=True,
         )
     for sentence in drift_sentences(tally.nearest, drifts, tally.n):
         console.print(escape(sentence), soft_wrap=True)
@@ -270,13 +271,13 @@ def read_new(data, about, labels=None, form=None, id=None, interpolate=False):
 def _reading(about):
     """How a text file is read for a model: which column holds classes, and which hold texts."""
     texts = [f["name"] for f in about["features"] if f["type"] == NAME]
-    return {"find": partial(_column_like, about["target"]), "texts": texts}
+    return {"find": partial(like, about["target"]), "texts": texts}
 
 
 def new_table(frame, notes, about, id, start=0):
     """Rows of a table, or of a part of it."""
     types = [feature["name"] for feature in about["features"]]
-    target = _column_like(about["target"], list(frame.columns))
+    target = like(about["target"], list(frame.columns))
     if target is not None and target != about["target"]:
         frame = frame.rename(columns={target: about["target"]})
         notes = [*notes, f"Column {target!r} was taken for the classes {about['target']!r}."]
@@ -307,9 +308,9 @@ def _new_series(data, about, form, id, interpolate):
     """Series of a table with a row for each time, by the columns that the model was trained on."""
     from ..reading.objects import long_collection
 
-    find = partial(_column_like, about["target"])
-    frame, notes = read_table(data, find=find, **vars(form))
+    find = partial(like, about["target"])
     columns = {**about["series"], **({} if id is None else {"id": id})}
+    frame, notes = read_table(data, find=find, texts=[columns["id"]], **vars(form))
     target = find(list(frame.columns))
     if target not in (None, about["target"]):
         notes = [*notes, f"Column {target!r} was taken for the classes {about['target']!r}."]
@@ -318,24 +319,10 @@ def _new_series(data, about, form, id, interpolate):
     return New(new.objects, new.names, [*notes, *new.notes, *renamed], None, truth)
 
 
-def _column_like(target, names):
-    """The name among columns that is the target but for case and blanks, None without one."""
-    if target in names or target is None:
-        return target
-    near = [n for n in names if n.casefold().strip() == target.casefold().strip()]
-    return near[0] if len(near) == 1 else None
-
-
 def _classes_like(labels, about):
-    """Classes written as in training where they differ in case or blanks only, and a note."""
-    written_as = {label.casefold().strip(): label for label in about["classes"]}
-    if len(written_as) < len(about["classes"]):  # case tells classes apart
-        return labels, []
-    renamed = {}
-    for label in set(filter(None, labels)) - set(about["classes"]):
-        if label.casefold().strip() in written_as:
-            renamed[label] = written_as[label.casefold().strip()]
-    pairs = listed(f"{label!r} for {name!r}" for label, name in sorted(renamed.items()))
+    """Classes written as in training where only their letters look alike, and a note."""
+    renamed = respelled(filter(None, labels), about["classes"])
+    pairs = listed(f"{label!r} for {name!r}" for label, name in renamed.items())
     notes = [f"Classes were matched ignoring case: {pairs}."] if renamed else []
     return [renamed.get(label, label) for label in labels], notes
 

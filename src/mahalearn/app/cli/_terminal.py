@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import rich.console
 import typer
+from rich.markup import escape
 
 from ..reading.problem import DataError
 from ..words import TURNING
@@ -20,7 +21,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 CONTROLS = STEERING | TURNING
 # Options that do not change results, or that others stand for.
-SILENT = ("jobs", "force", "resume")
+SILENT = ("jobs", "force")
 # Packages of the extra `cli`, which readers and writers import where they need them.
 EXTRAS = ("pandas", "skops", "pyarrow", "openpyxl", "charset_normalizer")
 OUTPUTS = ("model.skops", "results.csv", "comparison.json", "report.html")
@@ -103,7 +104,6 @@ HINTS = {
     "drop": "--drop leaves columns out.",
     "rare": "--rare merge or --rare drop does this.",
     "groups": "--groups names that column.",
-    "weights": "--weights names that column.",
     "sample": "--sample sets its size, 0 takes all rows.",
     "sheet": "--sheet names another one.",
     "measure": "--measure names another one.",
@@ -121,10 +121,13 @@ def hinted(said):
     return f"{said} {hint}" if hint else str(said)
 
 
+def next_step(model):
+    """The command that predicts with a model file, as it is typed."""
+    return escape(f"mahalearn predict {shlex.quote(str(model))} NEW --report new.html")
+
+
 def say_notes(console, notes):
     """Print notes."""
-    from rich.markup import escape
-
     for note in notes:
         console.print(f"[yellow]•[/] {escape(hinted(note))}")
 
@@ -197,42 +200,22 @@ def check_finite(name, value):
 def table_bytes(rows, suffix):
     """Rows (dicts with the same keys) as a file of the format that a suffix names.
 
-    No spreadsheet finds a formula in it.
+    No spreadsheet finds a formula in it, and no terminal that shows it a command.
     """
-    if suffix in (".csv", ".tsv"):
-        return csv_text(rows, "\t" if suffix == ".tsv" else ",").encode()
     import io
 
     import pandas as pd
 
-    frame, out = pd.DataFrame(list(rows)), io.BytesIO()
+    out = io.BytesIO()
     if suffix == ".parquet":
-        frame.to_parquet(out, index=False)
+        pd.DataFrame(list(rows)).to_parquet(out, index=False)
         return out.getvalue()
-    from openpyxl import Workbook
-
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("predictions")
-    sheet.append([_harmless(name) for name in frame.columns])
-    for row in frame.itertuples(index=False):
-        sheet.append([None if v is None or v != v else _harmless(v) for v in row])
-    book.save(out)
-    return out.getvalue()
-
-
-def csv_text(rows, delimiter=","):
-    """Rows (dicts with the same keys) as CSV text.
-
-    No spreadsheet finds a formula in it, and no terminal that shows it a command.
-    """
-    import csv
-    import io
-
-    rows = list(rows)
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(map(_harmless, rows[0]))
-    writer.writerows([_harmless(cell) for cell in row.values()] for row in rows)
+    frame = pd.DataFrame(list(rows), dtype=object).rename(columns=_harmless).map(_harmless)
+    if suffix == ".xlsx":
+        frame.to_excel(out, sheet_name="predictions", index=False)
+    else:
+        mark = "\t" if suffix == ".tsv" else ","
+        frame.to_csv(out, sep=mark, index=False, lineterminator="\n")
     return out.getvalue()
 
 

@@ -10,8 +10,6 @@ from typing import Annotated
 
 import typer
 
-from ._diff import diff
-from ._novelty import novelty
 from ._options import (
     By,
     DataOptions,
@@ -25,10 +23,7 @@ from ._options import (
     Seed,
     Sheet,
     Skip,
-    read_data,
-    read_large,
     seldom,
-    table_format,
     with_data,
 )
 
@@ -138,9 +133,6 @@ def compare(
         int | None,
         seldom(min=0, help="Rows to compare on, 0 for all; by default 4000 of more than 5000."),
     ] = None,
-    resume: Annotated[
-        bool, seldom("--resume", help="Continue a killed run from its finished folds.")
-    ] = False,
     jobs: Jobs = None,
     seed: Seed = 0,
     force: Force = False,
@@ -164,6 +156,7 @@ def compare(
         from ..comparing.compare import SAMPLE
         from ..comparing.methods import METHODS
         from . import _compare
+        from ._data import read_data, read_large
         from ._terminal import check_finite, command_line
 
         if methods == "list":
@@ -184,7 +177,6 @@ def compare(
             jobs=jobs or cpu_count(),
             time_budget=time_budget,
             force=force,
-            resume=resume,
             sample=0 if everything else sample,
             everything=everything,
             quick=quick,
@@ -218,6 +210,7 @@ def train(
 
         from ..comparing.compare import SAMPLE
         from . import _compare
+        from ._data import read_data, read_large
         from ._terminal import command_line
 
         everything = read_large(options, SAMPLE, seed)
@@ -306,6 +299,7 @@ def predict(
     """
 
     with _reported_errors():
+        from ..reading.layout import TableFormat
         from ..reading.problem import DataError
         from . import _predict
         from ._terminal import check_finite
@@ -329,7 +323,7 @@ def predict(
             force=force,
             keep=keep,
             labels=labels,
-            form=table_format(header, sheet, skip, missing, decimal),
+            form=TableFormat(header, sheet, skip, missing, decimal),
             id=id,
             memory=memory,
             report=report,
@@ -370,6 +364,7 @@ def inspect(
             _inspect.inspect_model(about, options.data)
             return
         from ..comparing.compare import SAMPLE
+        from ._data import read_data, read_large
 
         everything = read_large(options, SAMPLE)
         if everything is None:
@@ -415,8 +410,74 @@ def doctor():
         _doctor.show()
 
 
-app.command()(novelty)
-app.command()(diff)
+@app.command()
+def novelty(
+    train: Annotated[Path, typer.Argument(help="Table of regular rows.")],
+    new: Annotated[Path, typer.Argument(help="Table of new rows, with the same columns.")],
+    target: Annotated[
+        str | None,
+        typer.Option(help="Column of the classes; without it all rows of TRAIN are of one class."),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="File to write: .csv, .tsv, .parquet or .xlsx; the page is written beside it."
+        ),
+    ] = Path("novelty.csv"),
+    level: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of regular rows that may be flagged.")
+    ] = 0.05,
+    fdr: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Flag rows so that at most this share of them is expected to be regular; instead "
+            "of --level.",
+        ),
+    ] = None,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Divide rows by their lengths: for embeddings.")
+    ] = False,
+    id: Id = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out; may be given several times.")
+    ] = None,
+    force: Force = False,
+):
+    """Find new rows that are unlike the training rows, with p-values and the unusual columns.
+
+    No contamination rate is needed: a new row like those of TRAIN has a p-value (column p none) of
+    at most LEVEL with a probability of at most LEVEL, and is flagged then (column novel).
+
+    \b
+    mahalearn novelty train.parquet --target label new.parquet
+    mahalearn novelty regular.csv new.csv --fdr 0.1 --out novelties.xlsx
+    """
+    with _reported_errors():
+        from . import _novelty
+
+        _novelty.novelty(train, new, target, out, level, fdr, normalize, id, drop or (), force)
+
+
+@app.command()
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a comparison.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder of another one.")],
+    out: Annotated[Path, typer.Option(help="The page to write, an HTML file.")] = Path("diff.html"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the page.")] = False,
+):
+    """Show two comparisons side by side: errors, paired on equal folds, and changes of the data.
+
+    \b
+    mahalearn diff before after --out diff.html
+    """
+    with _reported_errors():
+        from . import _diff
+
+        _diff.diff(first, second, out, force)
+
+
 # Floors above this one bring commands of their own: modules with `register(app)`, `RECOGNISED`
 # (the file that marks a folder of theirs) and `write_page(folder, docs, command)`. They are found
 # by name, because they import this floor.

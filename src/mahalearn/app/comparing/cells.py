@@ -93,7 +93,7 @@ class HeldOut(NamedTuple):
 def run_cell(problem, setting, name, fold, split, plan=None):
     """Fit one method on one fold and predict the rest."""
     train, test = split
-    y, weights = problem.y, problem.weights
+    y = problem.y
     X_train, X_test = problem.fold(train, test)
     if problem.groups is not None:
         setting = setting._replace(folds=inner_folds(problem, plan, train))
@@ -104,8 +104,7 @@ def run_cell(problem, setting, name, fold, split, plan=None):
             best, model = fit_best_measure(model, X_train, y[train], scout(name, setting))
             X_test = X_test[..., best]
         else:
-            fold_weights = None if weights is None else weights[train]
-            model = fitted(model, X_train, y[train], fold_weights)
+            model = fitted(model, X_train, y[train])
         ready = time.perf_counter()
         predicted = labels(model, X_test)
         done = time.perf_counter()
@@ -113,7 +112,7 @@ def run_cell(problem, setting, name, fold, split, plan=None):
         thousand = _seconds_for_1000(model, X_test) if fold == 0 else None
     if not np.isfinite(scores).all():
         raise ValueError("it gave scores that are not finite")
-    errors = error_rates(y[test], predicted, None if weights is None else weights[test])
+    errors = error_rates(y[test], predicted)
     params = chosen_params(model[-1])
     if problem.alternatives is not None:
         params = {"measure": list(problem.alternatives)[best], **params}

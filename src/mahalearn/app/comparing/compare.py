@@ -108,9 +108,7 @@ def quick_methods(problem):
     return [m.name for m in chosen if m.cost <= most] or None
 
 
-def rank(
-    problem, wanted, plan, *, jobs=1, time_budget=None, progress=None, resume=False, listener=None
-):
+def rank(problem, wanted, plan, *, jobs=1, time_budget=None, progress=None, listener=None):
     """Cross-validate methods and rank them.
 
     Parameters
@@ -124,9 +122,8 @@ def rank(
     jobs, time_budget
         See :func:`~mahalearn.app.comparing.crossval.cross_validate`.
     progress : path or None
-        File that keeps finished folds; the caller removes it once the results are saved.
-    resume : bool
-        Whether the folds of an earlier run are taken over from that file.
+        File that keeps finished folds; those of an earlier run of the same are taken over. The
+        caller removes it once the results are saved.
     listener : Silent or None
         Who is told how far it is.
 
@@ -137,8 +134,8 @@ def rank(
     listener, finished, keep = listener or Silent(), None, None
     if progress is not None:
         saved = Progress(progress, fingerprint(problem, plan))
-        finished, keep = saved.start(resume), saved.add
-        if resume:
+        finished, keep = saved.cells(), saved.add
+        if finished:
             listener.resumed(len(finished))
     problem.check_classes()
     chosen, fitting, notes = decide(problem, wanted, plan)

@@ -10,7 +10,7 @@ import numpy as np
 from ..reading.problem import DataError, listed
 from ..workers import worker_pool
 from .cells import Outcome, run_cell
-from .methods import METHODS, takes_weights
+from .methods import METHODS
 from .plan import FEWEST, outer_splits, setting_for
 from .progress import state_of
 
@@ -223,7 +223,7 @@ class _Run:
 
     def outcome(self):
         """The cells of the methods and folds that are complete, with sentences on the others."""
-        problem, setting, splits, plan = self.work
+        _, _, splits, plan = self.work
         if len(self.failed) == len(self.methods):
             reasons = "; ".join(f"{name}: {why}" for name, why in list(self.failed.items())[:3])
             raise DataError(f"No method could be fitted ({reasons}).")
@@ -246,12 +246,6 @@ class _Run:
         ]
         if unfinished:
             outcome.notes.append(f"{why} before these were compared: {listed(unfinished, 20)}.")
-        if problem.weights is not None:
-            without = [m.title for m in ranked if not takes_weights(m.build(setting))]
-            fitted = (
-                f"; these were fitted without weights: {listed(without, 20)}" if without else ""
-            )
-            outcome.notes.append(f"Errors are weighted{fitted}.")
         for name, reason in self.failed.items():
             outcome.notes.append(f"{METHODS[name].title} failed and was left out: {reason}.")
         return outcome

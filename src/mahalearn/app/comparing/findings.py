@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from ...display import conformal_limit
 from ...formulas.linalg import negative_fraction, signature
@@ -84,7 +85,7 @@ def findings(ranked, winner, held, proba, errors, explained):
     labels, codes = np.unique(problem.y, return_inverse=True)
     classes = [str(label) for label in labels]
     rows = per_class(classes, np.bincount(codes), held.truth, held.predicted, proba)
-    confusion = _confusion(held.truth, held.predicted, len(classes))
+    confusion = confusion_matrix(held.truth, held.predicted, labels=range(len(classes)))
     unusual = novelty(problem, refitted, codes, classes, held)
     p_none, temperature = unusual.pop("p_none"), refitted.model.temperature
     reasons = explained.pop("reasons")
@@ -165,12 +166,6 @@ def _folds_key(y, splits):
     """A text that is the same for runs on the same classes in the same order and folds."""
     parts = [y.tolist(), [test.tolist() for _, test in splits]]
     return sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _confusion(truth, predicted, n):
-    table = np.zeros((n, n), dtype=int)
-    np.add.at(table, (truth, predicted), 1)
-    return table
 
 
 def _hardest(problem, labels, codes, held, errors, d2, reasons):

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from ...table_encoder import TableEncoder
 from ...training.exact import reg_for_part
@@ -394,25 +393,10 @@ def encoded_width(problem):
         raise DataError(str(error)) from None
 
 
-def fitted(pipeline, X, y, weights=None):
-    """A copy of the pipeline, fitted; with the weights of the objects if its last step takes them.
-
-    Weights have the mean 1, so that regularisation keeps its meaning.
-    """
-    fit_params = {}
-    if weights is not None and takes_weights(pipeline[-1]):
-        fit_params = {f"{pipeline.steps[-1][0]}__sample_weight": weights / weights.mean()}
+def fitted(pipeline, X, y):
+    """A copy of the pipeline, fitted."""
     with quiet():
-        return clone(pipeline).fit(X, y, **fit_params)
-
-
-def takes_weights(estimator):
-    """True if an estimator, or that of its search, is fitted with weights of the objects."""
-    inner = getattr(estimator, "estimator", estimator)
-    # A Gaussian classifier needs unweighted rows to choose its shrinkage.
-    return has_fit_parameter(inner, "sample_weight") and (
-        getattr(inner, "shrinkage", None) != "auto"
-    )
+        return clone(pipeline).fit(X, y)
 
 
 def chosen_params(search):

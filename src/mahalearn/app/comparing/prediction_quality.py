@@ -4,6 +4,7 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from ..reading.problem import listed
 from ..words import counted
@@ -80,8 +81,7 @@ def score(truth, predicted, proba, classes):
         return Scores(0, np.nan, np.nan, np.nan, np.nan, list(classes), [], notes)
     true = np.array([code[truth[i]] for i in rows])
     codes = np.array([code[predicted[i]] for i in rows])
-    confusion = np.zeros((len(classes), len(classes)), dtype=int)
-    np.add.at(confusion, (true, codes), 1)
+    confusion = confusion_matrix(true, codes, labels=range(len(classes)))
     true_probability = np.maximum(np.asarray(proba)[rows, true], SMALLEST)
     return _of_confusion(confusion, float(-np.log(true_probability).mean()), list(classes), notes)
 

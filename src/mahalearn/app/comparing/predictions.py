@@ -48,27 +48,16 @@ def per_class(classes, counts, truth, predicted, proba):
         scores = roc_auc_score, average_precision_score
         columns = (score(members, proba[:, both], average=None).tolist() for score in scores)
         areas |= dict(zip(both, zip(*columns)))
-    rows = []
-    for j, name in enumerate(classes):
-        members, called = truth == j, predicted == j
-        right = int((members & called).sum())
-        tested, predictions = int(members.sum()), int(called.sum())
-        auc, average_precision = areas[j]
-        rows.append(
-            {
-                "name": name,
-                "objects": int(counts[j]),
-                "tested": tested,
-                "predicted": predictions,
-                "right": right,
-                "precision": right / predictions if predictions else None,
-                "recall": right / tested if tested else None,
-                "f1": 2 * right / (tested + predictions) if tested + predictions else None,
-                "auc": auc,
-                "average_precision": average_precision,
-            }
-        )
-    return rows
+    right = np.bincount(truth[truth == predicted], minlength=len(classes))
+    called = np.bincount(predicted, minlength=len(classes))
+    ratios = ((right, called), (right, tested), (2 * right, tested + called))
+    ratios = [[a / b if b else None for a, b in zip(*map(np.ndarray.tolist, r))] for r in ratios]
+    numbers = (v.tolist() for v in (np.asarray(counts), tested, called, right))
+    keys = ("name", "objects", "tested", "predicted", "right", "precision", "recall", "f1")
+    keys += ("auc", "average_precision")
+    return [
+        dict(zip(keys, (*row, *areas[j]))) for j, row in enumerate(zip(classes, *numbers, *ratios))
+    ]
 
 
 def roc_curves(rows, truth, proba):

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...results import versions
-from ..reading.problem import DataError
 from .cells import Cell
 
 
@@ -94,7 +93,7 @@ def fingerprint(problem, plan):
     else:
         for x in problem.X:
             digest.update(x.tobytes() if isinstance(x, np.ndarray) else repr(x).encode())
-    for values in (problem.y, problem.groups, problem.weights):
+    for values in (problem.y, problem.groups):
         digest.update(b"\0" if values is None else repr(values.tolist()).encode())
     return digest.hexdigest()
 
@@ -113,44 +112,22 @@ class Progress:
     def __init__(self, path, key):
         self.path, self.key = Path(path), key
 
-    def start(self, resume):
-        """The cells of an earlier run that `resume` takes over; else the file begins anew."""
-        cells, others = self._read() if resume else ({}, 0)
-        if others and not cells:
-            raise DataError(
-                f"{str(self.path)!r} holds finished folds of other data, options or versions, "
-                "which cannot be resumed; only the command that wrote them can continue from them."
-            )
-        self.path.unlink(missing_ok=True)
-        for cell in cells.values():
-            self.add(cell)
-        return cells
-
     def add(self, cell):
         """Save a cell as soon as it is finished; a full disk ends no comparison."""
-        with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
-            file.write(self._line(cell))
-
-    def _line(self, cell):
         entry = {"key": self.key, **asdict(cell)}
         entry["predicted"], entry["scores"] = cell.predicted.tolist(), cell.scores.tolist()
-        return json.dumps(entry, default=str) + "\n"
+        with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
+            file.write(f"\n{json.dumps(entry, default=str)}\n")  # behind half a line, of a kill
 
-    def _read(self):
-        """The cells of this key, and how many there are of others."""
-        cells, others = {}, 0
-        if not self.path.exists():
-            return cells, others
-        for line in self.path.read_bytes().decode("utf-8", "replace").split("\n"):
-            try:
-                entry = json.loads(line)
-                if entry.pop("key") != self.key:
-                    others += 1
-                    continue
-                entry["predicted"] = np.array(entry["predicted"])
-                entry["scores"] = np.array(entry["scores"], dtype=float)
-                cell = Cell(**entry)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                continue  # half a line, of a kill
-            cells[cell.method, cell.fold] = cell
-        return cells, others
+    def cells(self):
+        """The cells of this key."""
+        cells = {}
+        with suppress(OSError):
+            for line in self.path.read_text("utf-8", "replace").split("\n"):
+                with suppress(ValueError, TypeError, KeyError, AttributeError):
+                    entry = json.loads(line)
+                    if entry.pop("key") == self.key:
+                        entry["predicted"] = np.array(entry["predicted"])
+                        entry["scores"] = np.array(entry["scores"], dtype=float)
+                        cells[entry["method"], entry["fold"]] = Cell(**entry)
+        return cells

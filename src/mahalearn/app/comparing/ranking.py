@@ -71,10 +71,7 @@ def share_interval(count, n, level=LEVEL):
     >>> [round(v, 3) for v in share_interval(0, 10)]
     [0.0, 0.308]
     """
-    tail = (1 - level) / 2
-    low = stats.beta.ppf(tail, count, n - count + 1) if count else 0.0
-    high = stats.beta.ppf(1 - tail, count + 1, n - count) if count < n else 1.0
-    return float(low), float(high)
+    return tuple(map(float, stats.binomtest(count, n).proportion_ci(level, method="exact")))
 
 
 def leaderboard(outcome):

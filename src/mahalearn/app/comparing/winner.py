@@ -159,7 +159,7 @@ def _fit(problem, pipeline):
     """The pipeline fitted on all objects, and the parameters it chose."""
     if problem.kind == "objects":
         pipeline = Pipeline([("measure", MeasureRows(problem.measure)), *pipeline.steps])
-    pipeline = fitted(pipeline, problem.X, problem.y, problem.weights)
+    pipeline = fitted(pipeline, problem.X, problem.y)
     params = chosen_params(pipeline[-1])
     if isinstance(pipeline[-1], GridSearchCV):
         # scikit-learn's searches hold scorers, which are functions; the choice is all we need.

@@ -12,14 +12,27 @@ from typing import NamedTuple
 import numpy as np
 
 from ..words import counted
-from .problem import DataError, Faults, Note, is_text, listed, number_blocks, text_columns
+from .problem import (
+    DataError,
+    Faults,
+    Note,
+    alike_notices,
+    is_text,
+    listed,
+    number_blocks,
+    text_columns,
+)
 
 COMMAS = "Commas within numbers were read as decimal points."
-# Errors that a spreadsheet program writes where a formula has no value.
+# Errors that a spreadsheet program writes where a formula has no value, in several languages, and
+# words of pandas and C.
 ERRORS = frozenset(
     ["#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#spill!", "#calc!"]
+    + ["#nv", "#wert!", "#bezug!", "#zahl!", "#überlauf!", "#valeur!", "#nom?", "#nombre!"]
+    + ["#n/d", "#¡div/0!", "#¡valor!", "#¡ref!", "#¿nombre?", "#¡num!", "#valore!", "#rif!"]
+    + ["#div/0 !", "#na", "#n/a n/a", "<na>", "-nan", "1.#qnan", "-1.#qnan", "1.#ind", "-1.#ind"]
 )
-MISSING = ERRORS | {"", "na", "n/a", "nan", "?", "null", "none", "nil", *"-–—−"}
+MISSING = ERRORS | {"", "na", "n/a", "nan", "nat", "?", "null", "none", "nil", *"-–—−"}
 # Words of laboratories for a number that is not known. Among texts they may be categories.
 NO_NUMBER = frozenset(
     ["n.d.", "n.d", "n/d", "n.a.", "n.a", "k.a.", "k. a.", "--", "---", ".", "…", "missing"]
@@ -37,7 +50,7 @@ _MINUS = "−"  # as typesetting programs write it
 COMMA_NUMBER = re.compile(rf"[+{_MINUS}-]?\d*,\d+([eE][+{_MINUS}-]?\d+)?|[+{_MINUS}-]?\d+")
 _PLAIN = r"\d+([.,]\d+)?"
 _GROUPED = (
-    r"\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?"
+    r"\d{1,3}(,\d{2,3})*,\d{3}(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?"
     r"|\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d+)?"
 )
 # Numbers with this decimal mark, thousands separated by the other one.
@@ -54,8 +67,11 @@ _ONE_UNIT = (
 )
 UNIT = re.compile(rf"{_ONE_UNIT}(?:\s?[/·*]\s?{_ONE_UNIT})*")
 _QUANTITY = re.compile(
-    rf"([+{_MINUS}-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+{_MINUS}-]?\d+)?)(\s*)({UNIT.pattern})"
+    # Possessive: thousands of digits before no unit are not tried in all ways.
+    rf"([+{_MINUS}-]?(?:\d++[.,]?\d*+|[.,]\d++)(?:[eE][+{_MINUS}-]?\d++)?)(\s*+)({UNIT.pattern})"
 )
+# A number and a text that is no unit above: 9.5 cells/mL, 9.5 ×10^3.
+_SUFFIXED = re.compile(rf"[+{_MINUS}-]?\d++([.,]\d++)?\s*+([^\d\s.,:/-].*)")
 _SCIENTIFIC = r"\d+([.,]\d*)?([eE][+-]?\d+)?"
 _DECORATED = re.compile(
     rf"[+-]?[$€£]?\s*({_GROUPED}|{_PLAIN})\s*[%‰$€£]?"
@@ -65,10 +81,11 @@ _DECORATED = re.compile(
 )
 _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
-    r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*([AaPp][Mm]|Z|[+-]\d{2}:?\d{2})?)?"
+    r"|\d{4}年\d{1,2}月\d{1,2}日"
+    # Times of day and durations; 1:10 may be a ratio.
+    r"|(\d+ days?,? )?\d{1,3}:[0-5]\d:[0-5]\d([.,]\d+)?|([01]\d|2[0-3]):[0-5]\d"
 )
-
-
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez"
 _NAMED_DATE = re.compile(
     rf"(\d{{1,2}}\.?[ -](?:{_MONTHS})[a-z]*\.?,?[ -]\d{{2,4}}"
@@ -172,7 +189,7 @@ def quantity(cell):
     match = _QUANTITY.fullmatch(cell)
     if match is None or (not match[2] and len(match[3]) == 1 and match[3].isalpha()):
         return None
-    return match[1], "".join(match[3].split())
+    return match[1], "".join(match[3].split()).replace("µ", "μ")  # the sign micro, and the letter
 
 
 def without_unit(column, name, lines):
@@ -195,7 +212,7 @@ def without_unit(column, name, lines):
         Number of the numbers that have none: fewer than half of all.
     """
     none = None, None, 0
-    if not any(cell[:1].isdigit() and not cell[-1:].isdigit() for cell in column):
+    if not any(c[:1].isdigit() and (not c[-1:].isdecimal() or " " in c) for c in column):
         return none
     cells, units, n_bare = [], defaultdict(list), 0
     for cell, line in zip(column, lines):
@@ -257,7 +274,7 @@ def mark_in(cell):
 
 
 def is_date(cell):
-    """True if a cell is a date, perhaps with a time."""
+    """True if a cell is a date, a time, or both."""
     return _DATE.fullmatch(cell) is not None or _NAMED_DATE.fullmatch(cell) is not None
 
 
@@ -583,8 +600,13 @@ def refuse_numbers_as_text(values):
     As names, each number would become a column of its own, and what they say would be lost.
     """
     present = values.dropna()
-    if all(number(cell) is not None for cell in present):  # codes, such as 00501
-        return
+    if all(number(cell) is not None for cell in present):
+        if not any("." in cell for cell in present):  # codes, such as 00501
+            return
+        raise DataError(
+            f"Column {values.name!r} holds numbers that were saved as texts, such as "
+            f"{present.iloc[0]!r}; save them as numbers, or the table as CSV."
+        )
     for test in (lambda cell: number(cell) is not None, is_number):  # then with decimal commas
         odd = present[[not test(cell) and limit(cell, True) is None for cell in present]]
         if len(odd) and len(present) - len(odd) >= NEARLY_ALL * len(present):
@@ -597,6 +619,18 @@ def refuse_numbers_as_text(values):
             f"Column {values.name!r} holds numbers with {mark_in(odd.iloc[0])}, such as "
             f"{cell_places(odd)}: write them as plain numbers, with a decimal point if needed.",
             "decimal" if mark_in(odd.iloc[0]) in ("a comma", "a thousands separator") else None,
+        )
+    parts = [None if is_date(cell) else _SUFFIXED.fullmatch(cell) for cell in present]
+    suffixed = present[[match is not None for match in parts]]
+    if (
+        len({match[2] for match in parts if match}) == 1
+        and present.nunique() > FEWEST_COUNTED
+        and any(match[1] for match in parts if match)
+        and all(match or is_number(cell) for match, cell in zip(parts, present))
+    ):
+        raise DataError(
+            f"Column {values.name!r} holds numbers with a text behind them, such as "
+            f"{cell_places(suffixed)}: write plain numbers, all of one unit."
         )
 
 
@@ -622,7 +656,7 @@ def _no_category(values):
     if np.mean([is_date(cell) for cell in present]) >= NEARLY_ALL:
         return LeftOut(
             "date",
-            f"holds dates such as {present.iloc[0]!r}",
+            f"holds dates or times such as {present.iloc[0]!r}",
             "Turn them into numbers to use them.",
         )
     if levels > MOST_LEVELS or (levels > MANY_LEVELS and levels * ROWS_A_LEVEL > len(present)):
@@ -698,19 +732,6 @@ def table_notices(X, y, target):
             )
         )
     return notes + duplicate_notices(X, y)
-
-
-def alike_notices(values, what):
-    """Classes or categories that differ in case or blanks only."""
-    alike = defaultdict(list)
-    for label in dict.fromkeys(map(str, values)):
-        alike["".join(label.casefold().split())].append(label)
-    for labels in alike.values():
-        if len(labels) > 1:
-            yield Note(
-                f"The {what} {listed(map(repr, labels))} differ in case or blanks only and count "
-                "as different; write them alike if they are one."
-            )
 
 
 def date_columns(X):

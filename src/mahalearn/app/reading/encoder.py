@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...table_encoder import TableEncoder
-from ..words import counted
+from ..words import counted, folded, respelled
 from .columns import check_magnitude, is_number, number, written
 from .problem import (
     NUMBER,
@@ -133,10 +133,10 @@ def _renamed(frame, names):
     present = set(frame.columns)
     by_fold = {}
     for column in frame.columns:
-        by_fold.setdefault("".join(str(column).casefold().split()), []).append(column)
+        by_fold.setdefault(folded(column), []).append(column)
     renamed = {}
     for name in names:
-        near = by_fold.get("".join(name.casefold().split()), [])
+        near = by_fold.get(folded(name), [])
         if name not in present and len(near) == 1 and near[0] not in names:
             renamed[near[0]] = name
     if not renamed:
@@ -175,10 +175,15 @@ def _check(X, feature):
             f"Column {name!r} held names such as {example!r} in training and now "
             f"holds numbers such as {present.iloc[0]}; write it as in training."
         )
+    renamed, notes = respelled(map(str, present), feature["levels"]), []
+    if renamed:
+        X[name] = X[name].replace(renamed)
+        pairs = listed(f"{old!r} for {new!r}" for old, new in renamed.items())
+        notes.append(f"Categories of {name!r} were matched ignoring case: {pairs}.")
     unknown = sorted({str(v) for v in X[name].dropna()} - set(feature["levels"]))
     if unknown:
-        return [f"Column {name!r} has names that were not in training: {listed(unknown)}."]
-    return []
+        notes.append(f"Column {name!r} has names that were not in training: {listed(unknown)}.")
+    return notes
 
 
 def _gaps(X, about):

@@ -6,13 +6,14 @@ import math
 import re
 import sys
 import zipfile
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
 
 from ..._validation import available_memory
 from ..words import counted
-from .columns import loses_digits
+from .columns import loses_digits, number
 from .problem import DataError, listed
 from .source import decoded
 
@@ -20,13 +21,15 @@ from .source import decoded
 CELL_BYTES = 24
 # Copies of a text that there are at that peak.
 TEXT_COPIES = 4
+# Cells that rows of JSON may make with the keys of the others, at all or for each of their own.
+MOST_EMPTY, FULLEST = 10**6, 20
 # Types of texts in Parquet files.
 _TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
 def parquet_table(source, folder=None):
     frame = parquet_frame(source, folder)
-    if frame.index.name is not None:
+    if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     return plain_frame(frame, source), list(source.notes)
 
@@ -123,23 +126,27 @@ def _json(source):
             f"{source.name!r} must hold a list of rows (dicts with the same keys) or a dict of "
             "columns (lists of one length)."
         )
+    if kinds == {dict} and content is parts:
+        keys, n_entries = set().union(*parts), sum(map(len, parts))
+        if len(keys) * len(parts) > max(MOST_EMPTY, FULLEST * n_entries):
+            raise DataError(
+                f"{source.name!r} has {len(keys)} different keys in its {len(parts)} rows, which "
+                f"have {n_entries / len(parts):.3g} each; a row needs the keys of the others."
+            )
     if kinds == {list} and len({len(row) for row in [*parts, *headers]}) > 1:
         raise DataError(f"Rows or columns of {source.name!r} differ in length from the others.")
     frame = pd.DataFrame(content, dtype=object)
     if kinds == {list} and content is parts:
         usual = [f"column {i + 1}" for i in range(frame.shape[1])]
         frame.columns = headers[0] if headers else usual
-    columns = {i: _json_column(frame.iloc[:, i], source) for i in range(frame.shape[1])}
+    columns = {i: _json_column(frame.iloc[:, i], source, notes) for i in range(frame.shape[1])}
     return pd.DataFrame(columns).set_axis(map(str, frame.columns), axis=1), notes
 
 
 def _once(pairs):
     """A dict of keys and values, a KeyError if a key is repeated."""
-    entries = {}
-    for key, value in pairs:
-        if key in entries:
-            raise KeyError(key)
-        entries[key] = value
+    if len(entries := dict(pairs)) < len(pairs):
+        raise KeyError(Counter(key for key, _ in pairs).most_common(1)[0][0])
     return entries
 
 
@@ -148,28 +155,31 @@ def _are_rows(content):
     return isinstance(content, list) and all(isinstance(row, dict | list) for row in content)
 
 
-def _json_column(column, source):
+def _json_column(column, source, notes):
     """Numbers of a column of JSON, too large ones as infinity; or texts."""
     present = column.dropna()
-    kinds = {type(value) for value in present}
-    if kinds & {dict, list}:
-        raise DataError(
-            f"Column {str(column.name)!r} of {source.name!r} holds lists or dicts; each cell must "
-            "be a number or a text."
-        )
+    kinds = _refuse_nested(column, source)
+    if kinds == {str} and any("." in text for text in present):
+        numbers = [number("" if v is None or v != v else v.strip()) for v in column]
+        if None not in numbers:
+            notes.append(f"Numbers that were saved as texts were read: {str(column.name)!r}.")
+            return np.array(numbers)
     integers = [value for value in present if type(value) is int]
     huge = max(map(abs, integers), default=0) > 10**300
     if kinds <= {int, float} and (huge or not any(map(loses_digits, integers))):
-        return np.array([np.nan if v is None else _float(v) for v in column])
+        return np.array([np.nan if v is None else float(str(v)) for v in column])
     return np.array([None if v is None or v != v else str(v) for v in column], dtype=object)
 
 
-def _float(value):
-    """A number of JSON, infinite where it is too large."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf
+def _refuse_nested(column, source):
+    """Types of the values of a column; what is no cell of a table is refused."""
+    kinds = {type(value) for value in column.dropna()}
+    if kinds & {dict, list, bytes, np.ndarray}:
+        raise DataError(
+            f"Column {str(column.name)!r} of {source.name!r} holds lists or dicts, or bytes; each "
+            "cell must be a number or a text."
+        )
+    return kinds
 
 
 def plain_frame(frame, source):
@@ -180,6 +190,8 @@ def plain_frame(frame, source):
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
         _refuse_complex(column.dtype, source)
+        if column.dtype.kind == "O":
+            _refuse_nested(column, source)
         missing = column.isna()
         if _are_decimals(column[~missing]):
             columns[i] = np.array([np.nan if m else float(v) for v, m in zip(column, missing)])

@@ -32,7 +32,7 @@ class TableFormat:
         Sheet of a workbook, by name or number from 1.
     skip : int or None
         Number of lines above the header; detected if None.
-    missing : str
+    missing : str or None
         Words for missing cells beside the usual ones, separated by commas.
     decimal : {".", ","} or None
         Decimal mark; the other one then separates thousands. Detected if None.
@@ -41,7 +41,7 @@ class TableFormat:
     header: bool | None = None
     sheet: str | None = None
     skip: int | None = None
-    missing: str = ""
+    missing: str | None = None
     decimal: str | None = None
 
     def __post_init__(self):
@@ -53,7 +53,7 @@ class TableFormat:
     @property
     def words(self):
         """Words for missing cells beside the usual ones."""
-        return [word.strip() for word in self.missing.split(",") if word.strip()]
+        return [word.strip() for word in (self.missing or "").split(",") if word.strip()]
 
     def asked(self):
         """Names of the options that differ from their defaults."""

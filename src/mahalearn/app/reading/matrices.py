@@ -1,5 +1,6 @@
 """Square matrices of proximities, and classes of their objects by name or in order."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -134,13 +135,19 @@ def _square(values, notes):
 
 
 def _completed(M, notes):
-    """A matrix with one empty triangle completed from the other, and an empty diagonal by 0."""
-    if M.shape[0] != M.shape[1] or len(M) < 2 or not np.isnan(M).any():
+    """A matrix with one empty triangle completed from the other, and an empty diagonal by 0.
+
+    A triangle of zeros is as empty, where the other one has none.
+    """
+    if M.shape[0] != M.shape[1] or len(M) < 2:
         return M
     M, upper = M.copy(), np.triu_indices(len(M), 1)
     for half in (M, M.T):
         if np.isnan(half[upper]).all() and not np.isnan(half.T[upper]).any():
             half[upper] = half.T[upper]
+        elif not half[upper].any() and half.T[upper].all():
+            half[upper] = half.T[upper]
+            notes.append("One triangle of the matrix is 0; it was completed from the other one.")
     if np.isnan(M.diagonal()).all() and np.isnan(M).sum() == len(M):
         np.fill_diagonal(M, 0.0)
         notes.append(EMPTY_DIAGONAL)
@@ -153,6 +160,9 @@ def _triangle(lines):
     The other half is filled with empty cells.
     """
     for mark in (*DELIMITERS, None):
+        ends = [len(line.strip().split(mark)) for line in (lines[0], lines[-1])]
+        if abs(ends[0] - ends[1]) != len(lines) - 1:
+            continue
         rows = [[cell.strip() for cell in line.strip().split(mark)] for line in lines]
         named = all(number(row[0]) is None for row in rows)
         names, cells = [row[:named] for row in rows], [row[named:] for row in rows]
@@ -187,7 +197,7 @@ def _is_phylip(lines):
     """True if the first line is the number of objects, and the second begins with a name."""
     return (
         len(lines) > 2
-        and lines[0].strip().isdecimal()
+        and re.fullmatch(r"\s*\d{1,9}\s*", lines[0]) is not None
         and int(lines[0]) > 1
         and number(lines[1].split()[0]) is None
     )
@@ -437,6 +447,9 @@ def proximity_problem(path, labels=None, *, kind=None, symmetrize=None, name=Non
     notes = []
     M, rows, columns, inside = read_matrix(path, notes)
     name = name or Path(path).stem
+    if len(M) == 1 and not rows:  # of predict it is the row of one object
+        M = _square(M.ravel(), notes)
+        M = M if M.ndim == 2 else M[None]
     n = len(M)
     if M.shape[0] != M.shape[1]:
         raise DataError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..words import counted
+from ..words import counted, folded
 from .columns import (
     COMMAS,
     as_labels,
@@ -32,14 +32,24 @@ from .problem import (
     listed,
     symbols_met_once,
 )
-from .source import decoded, lines_of, load
+from .source import cells_of, decoded, lines_of, load
 from .tables import find_columns, matched_note
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
+_KEYS = (OBJECT_KEYS, LABEL_KEYS, ("id", "name"))
 JSON, ARRAYS = (".jsonl", ".ndjson", ".json"), (".npy", ".npz")
 FASTA = (".fa", ".fasta", ".faa", ".fna", ".fas")
-_HEADER_LABEL = re.compile(rf"(?:^|[\s|;])(?:{'|'.join(LABEL_KEYS[:3])})=([^\s|;]+)", re.IGNORECASE)
+_HEADER_LABEL = re.compile(
+    rf"(?:^|[\s|;])(?:{'|'.join(LABEL_KEYS[:3])})=(?:\"([^\"]+)\"|([^\s|;]+))", re.IGNORECASE
+)
+# First lines of files that are not read, and what they are.
+_REFUSED = {
+    "@relation": "ARFF",
+    "#nexus": "NEXUS",
+    "# stockholm": "Stockholm",
+    "clustal": "CLUSTAL",
+}
 _UNIPROT = re.compile(r"(?:sp|tr)\|([^|]+)\|([^|]+)")
 # Letters on average from which texts are documents.
 LONG_TEXT = 500
@@ -117,25 +127,50 @@ def _from_lines(path, suffix, lines):
         return _fasta(path, lines)
     if suffix == ".ts" or lines[0].lower().startswith(("@problemname", "@timestamps")):
         return _ts(path, lines)
+    what = next((w for start, w in _REFUSED.items() if lines[0].lower().startswith(start)), None)
+    if lines[0].startswith("@") and [line[:1] for line in lines[2::4]] == ["+"] * (len(lines) // 4):
+        what = "FASTQ"
+    if what is not None:
+        raise DataError(
+            f"{str(path)!r} is a file of {what}, which is not read; save sequences as FASTA."
+        )
+    if (table := _table_of_texts(path, lines)) is not None:
+        return table
     if all(line.count("\t") == 1 for line in lines):
         return _labelled_texts(path, lines)
     series = _ucr(path, lines, sure=suffix in (".csv", ".tsv"))
     return Collection(lines, suits=_text_measure(lines)) if series is None else series
 
 
+def _table_of_texts(path, lines):
+    """Texts and their labels below the names of the columns, None if the first line has none."""
+    rows, _, _ = cells_of(path, "\n".join(lines))
+    header = list(map(folded, rows[0]))
+    columns = [next((header.index(key) for key in keys if key in header), None) for keys in _KEYS]
+    if None in columns[:2] or len(rows) < 2:
+        return None
+    for line, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise DataError(
+                f"Row {line} of {str(path)!r} has {counted(len(row), 'cell')}, the first line has "
+                f"{len(header)}; check delimiters and quotes."
+            )
+    objects, labels, names = (
+        [row[j] for row in rows[1:]] if j is not None else None for j in columns
+    )
+    notes = [f"The first line, {lines[0]!r}, was read as names of columns."]
+    return Collection(objects, labels, names, notes, _text_measure(objects))
+
+
 def _labelled_texts(path, lines):
-    """Texts behind their labels, perhaps below the names of the two columns."""
-    rows, notes = [line.split("\t") for line in lines], []
-    if rows[0][0].strip().lower() in LABEL_KEYS and rows[0][1].strip().lower() in OBJECT_KEYS:
-        notes = [f"The first line, {lines[0]!r}, was read as names of columns."]
-        rows = rows[1:]
-    labels, objects = map(list, zip(*rows)) if rows else ([], [])
+    """Texts behind their labels."""
+    labels, objects = map(list, zip(*(line.split("\t") for line in lines)))
     if len(set(labels)) == len(labels) > len(set(objects)):
         raise DataError(
             f"Each line of {str(path)!r} begins with another label, and texts are repeated behind "
             "them; the label stands first, then a tab and the text."
         )
-    return Collection(objects, labels, notes=notes, suits=_text_measure(objects))
+    return Collection(objects, labels, suits=_text_measure(objects))
 
 
 def _text_measure(texts):
@@ -223,7 +258,7 @@ def _fasta(path, lines):
 def _header_labels(headers):
     matches = [_HEADER_LABEL.search(header) for header in headers]
     if all(matches):
-        return [match[1] for match in matches], "what follows label="
+        return [match[1] or match[2] for match in matches], "what follows label="
     if any(matches):
         header = headers[[bool(match) for match in matches].index(False)]
         raise DataError(f"Some headers have a label= and {header[:60]!r} has none.")
@@ -276,38 +311,30 @@ def _ts(path, lines):
 
 def _ucr(path, lines, sure):
     """Lines of a label and numbers, None if they are something else; sure: they must be."""
-    rows = values = None
-    for delimiter in ("\t", ";", ",", None):
-        cut = [line.strip(" " if delimiter else None).split(delimiter) for line in lines]
-        if all(len(row) > 2 for row in cut):
-            cut = [[cell.strip() for cell in row] for row in cut]
-            comma = has_decimal_commas(path, [c for row in cut for c in row[1:]], delimiter)
-            numbers = [[number(c, comma, _MISSING) for c in row[1:]] for row in cut]
-            complete = not any(None in row for row in numbers)
-            if complete or rows is None:
-                rows, values, commas = cut, numbers, comma
-            if complete:
-                break
-    if rows is None:
+    readings = []
+    for mark in ("\t", ";", ",", None):
+        rows = [line.strip(" " if mark else None).split(mark) for line in lines]
+        if all(len(row) > 2 for row in rows):
+            rows = [[cell.strip() for cell in row] for row in rows]
+            commas = has_decimal_commas(path, [c for row in rows for c in row[1:]], mark)
+            values = [[number(c, commas, _MISSING) for c in row[1:]] for row in rows]
+            odd = [(i, row.index(None) + 1) for i, row in enumerate(values) if None in row]
+            readings.append((odd, rows, values, commas))
+    odd, rows, values, commas = min(readings, key=lambda r: r[0] != [], default=((), (), (), 0))
+    if not rows or (odd and not sure):
         return None
-    for i, row in enumerate(values):
-        if None in row:
-            if not sure:
-                return None
-            j = row.index(None)
-            raise DataError(
-                f"The cell {rows[i][j + 1].strip()[:40]!r} in line {i + 1} of {str(path)!r} is not "
-                "a number; a line of a time series file is a label and the values of the series."
-            )
+    for i, j in odd:
+        raise DataError(
+            f"The cell {rows[i][j][:40]!r} in line {i + 1} of {str(path)!r} is not a number; a "
+            "line of a time series file is a label and the values of the series."
+        )
     objects = [np.array([row], dtype=float) for row in values]
-    firsts = [number(row[0], missing=_MISSING) for row in rows]
-    if any(v is None for v in firsts):
-        labels = [row[0].strip() for row in rows]
-    elif any(np.isnan(v) for v in firsts):
-        i = int(np.argmax(np.isnan(firsts)))
+    labels = [number(row[0], missing=_MISSING) for row in rows]
+    if None in labels:
+        labels = [row[0] for row in rows]
+    elif np.isnan(labels).any():
+        i = int(np.argmax(np.isnan(labels)))
         raise DataError(f"Line {i + 1} of {str(path)!r} has no label; it is the first cell.")
-    else:
-        labels = firsts
     notes = ["Each line was read as a label and the values of a time series."]
     if commas:
         notes.append(COMMAS)
@@ -428,7 +455,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
     renamed = {
         column: wanted[role]
         for role, column in roles.items()
-        if column != wanted[role] and column.lower().strip() == wanted[role].lower().strip()
+        if column != wanted[role] and folded(column) == folded(wanted[role])
     }
     channels = [roles[i] for i in range(len(value))]
     with Faults().raised() as faults:
@@ -442,9 +469,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         rows = _in_time(rows, times, frame[roles["time"]], faults)
         labels = _series_labels(rows, frame[roles["target"]], faults) if target else None
     V, step = frame[channels].to_numpy(dtype=float).T, _usual_step(rows, times)
-    with Faults().raised() as faults:
-        for name, at in rows.items():
-            _check_span(name, times[at], step, faults)
+    _check_spans(rows, times, step)
     collection = Collection(
         [_on_grid(times[at], V[:, at], step) for at in rows.values()],
         labels,
@@ -480,15 +505,19 @@ def _check_channels(frame, channels, id, faults):
 
 def _in_time(rows, times, column, faults):
     """Rows of each series in the order of their times; two of one time are recorded."""
-    ordered, of_day, back = {}, _are_of_day(column), []
+    ordered, of_day, back, double = {}, _are_of_day(column), [], []
     for name, at in rows.items():
         steps = np.diff(times[at])
         if of_day and (steps < 0).any() and (steps > 0).any():
             i = int(np.argmax(steps < 0))
             back.append(f"{name!r} from {column.iloc[at[i]]} to {column.iloc[at[i + 1]]}")
         ordered[name] = np.array(at)[np.argsort(times[at], kind="stable")]
-        if (np.diff(times[ordered[name]]) == 0).any():
-            faults.add(f"Series {name!r} has two rows of one time; keep one of them.")
+        same = np.flatnonzero(np.diff(times[ordered[name]]) == 0)
+        if len(same):
+            first, second = (column.index[ordered[name][same[0] + k]] + 1 for k in (0, 1))
+            double.append(f"{name!r} (rows {first} and {second})")
+    if double:
+        faults.add(f"Series with two rows of one time: {listed(double, 3)}; keep one of them.")
     if back:
         faults.add(
             f"Times of day in column {column.name!r} go back ({listed(back, 3)}), as at midnight; "
@@ -498,15 +527,14 @@ def _in_time(rows, times, column, faults):
 
 
 def _series_labels(rows, column, faults):
-    """The class of each series; several are recorded."""
-    labels = []
-    for name, at in rows.items():
-        classes = {written(label) for label in column.iloc[at]}
-        labels.append(next(iter(classes)))
-        if len(classes) > 1:
-            words = listed(sorted(map(str, classes)))
-            faults.add(f"Series {name!r} has several classes: {words}.")
-    return labels
+    """The class of each series; several, and none, are recorded."""
+    classes = {
+        name: {written(label) or "" for label in column.iloc[at]} for name, at in rows.items()
+    }
+    several = [f"{n!r} ({listed(map(repr, sorted(c)))})" for n, c in classes.items() if len(c) > 1]
+    if several:
+        faults.add(f"Series with several classes: {listed(several, 3)}; each needs one.")
+    return [max(labels) or None for labels in classes.values()]
 
 
 def _usual_step(rows, times):
@@ -514,18 +542,26 @@ def _usual_step(rows, times):
     return float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
 
 
-def _check_span(name, times, step, faults):
-    """Record a series that lasts far longer than its rows can fill."""
-    if (times[-1] - times[0]) / step > MOST_STEPS * len(times) + 1000:
-        faults.add(
-            f"Series {name!r} lasts from {times[0]:g} to {times[-1]:g}, but the usual step is "
-            f"{step:g}; correct the time that is far from the others."
+def _check_spans(rows, times, step):
+    """Refuse series that last far longer than their rows can fill."""
+    spans = {name: (times[at[0]], times[at[-1]], len(at)) for name, at in rows.items()}
+    long = [
+        f"{name!r} lasts from {first:g} to {last:g}"
+        for name, (first, last, n) in spans.items()
+        if (last - first) / step > MOST_STEPS * n + 1000
+    ]
+    if long:
+        raise DataError(
+            f"Series {listed(long, 3)}, but the usual step is {step:g}; correct the time that is "
+            "far from the others."
         )
 
 
 def _times(column):
     """Times as numbers, of dates and times of day in seconds."""
-    if column.dtype.kind == "f" and not looks_like_dates(column.to_numpy(), ""):
+    numbers = np.array([number(str(cell)) is not None for cell in column])
+    texts = column.dtype.kind != "f"
+    if numbers.all() and (texts or not looks_like_dates(column.to_numpy(), "")):
         times = column.to_numpy(dtype=float)
     else:
         moments = _moments(column)
@@ -533,7 +569,6 @@ def _times(column):
         times = np.where(moments.isna(), np.nan, times)
     odd = ~np.isfinite(times)
     if odd.any():
-        numbers = np.array([number(str(cell)) is not None for cell in column])
         if odd.all() and not numbers.all():  # numbers but for this one
             odd = ~numbers
         cell = column[odd].iloc[0]
@@ -579,6 +614,13 @@ def _dates(column):
     import pandas as pd
 
     texts = column.astype(str)
+    zoned = texts.str.contains(r"\dZ$|:.{0,20}[+-]\d{2}:?\d{2}$")
+    if zoned.any() and not zoned.all():
+        odd = texts[~zoned]
+        raise DataError(
+            f"Column {column.name!r} holds times with a time zone and times without one, such as "
+            f"{cell_places(odd)}; write all of them alike."
+        )
     dates = pd.to_datetime(texts, errors="coerce", format="ISO8601", utc=True)
     if not dates.isna().all():
         return dates
@@ -696,7 +738,13 @@ def collection_problem(collection, name, measure=None, labels=None, **options):
         y, matched = _labels_by_name(labels, len(objects), collection.names)
         notes = [*notes, *matched]
     elif collection.labels is not None:
-        y = as_labels(collection.labels, "labels")
+        labelled = [i for i, label in enumerate(collection.labels) if label is not None]
+        if len(labelled) < len(objects):
+            n_left = counted(len(objects) - len(labelled), "object")
+            notes = [*notes, f"Without a class, and left out: {n_left}."]
+            objects = [objects[i] for i in labelled]
+            collection.names = collection.names and [collection.names[i] for i in labelled]
+        y = as_labels([collection.labels[i] for i in labelled], "labels")
     else:
         raise DataError("The objects have no classes: name a file of labels.", "labels")
     compared = measure_from_options(measure or suits, objects, **options)

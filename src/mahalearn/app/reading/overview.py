@@ -24,7 +24,7 @@ def column_overview(frame, roles, left_out, units):
     frame : DataFrame
         The table as read.
     roles : dict of str to str
-        Column -> role other than feature: classes, names of rows, groups, weights, dropped.
+        Column -> role other than feature: classes, names of rows, groups, dropped.
     left_out : dict of str to LeftOut
         Columns that are not used, and why.
     units : dict of str to str
@@ -34,10 +34,10 @@ def column_overview(frame, roles, left_out, units):
     -------
     columns : list of dict
         name, type (number, category, date, text, identifier, empty), role (feature, classes, names,
-        groups, weights, dropped, left out), values (range, or most frequent categories), missing
+        groups, dropped, left out), values (range, or most frequent categories), missing
         (count), example, reason and remedy (None where the column is used).
     """
-    texts = text_columns(frame)
+    texts, constant = text_columns(frame), []
     rows = dict.fromkeys(frame.columns)
     dates = set(date_columns(frame))
     for at, V in number_blocks(frame):
@@ -54,7 +54,7 @@ def column_overview(frame, roles, left_out, units):
                 "example": "" if first[j] != first[j] else f"{first[j]:g}",
             }
             if low[j] == high[j]:
-                left_out = {name: CONSTANT, **left_out}
+                constant.append(name)
     for position in np.flatnonzero(texts):
         name, values = frame.columns[position], frame.iloc[:, position]
         counts = values.value_counts()
@@ -65,7 +65,8 @@ def column_overview(frame, roles, left_out, units):
             "example": shortened(counts.index[0]) if len(counts) else "",
         }
         if len(counts) == 1 and not values.isna().any():
-            left_out = {name: CONSTANT, **left_out}
+            constant.append(name)
+    left_out = dict.fromkeys(constant, CONSTANT) | left_out
     return [_line(name, row, roles.get(name), left_out.get(name)) for name, row in rows.items()]
 
 

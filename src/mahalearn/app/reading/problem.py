@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._validation import take
-from ..words import counted
+from ..words import counted, folded
 
 # From a nested cross-validation's point of view: one object of a class to test on, and two in the
 # training part, for its own folds.
@@ -112,8 +112,6 @@ class Problem:
         where there are several measures.
     groups : ndarray or None
         What objects belong together (a patient, a batch): they are never in both parts of a fold.
-    weights : ndarray or None
-        What each object counts.
     overview : list of dict
         One line for each column of a table as read, see
         :func:`~mahalearn.app.reading.overview.column_overview`.
@@ -135,7 +133,6 @@ class Problem:
     columns: list | None = None
     distances: np.ndarray | None = None
     groups: np.ndarray | None = None
-    weights: np.ndarray | None = None
     alternatives: dict | None = None
     overview: list = field(default_factory=list)
     units: dict = field(default_factory=dict)
@@ -172,18 +169,12 @@ class Problem:
             )
         small = {label: n for label, n in counts.items() if n < least}
         if small:
-            written = {str(label).strip().lower(): label for label in counts if label not in small}
-            alike = [
-                f"{label!r} and {written[str(label).strip().lower()]!r} differ in case or blanks "
-                "only; write them alike if they are one class."
-                for label in small
-                if str(label).strip().lower() in written
-            ]
             sentence = (
                 f"{listed([f'{label!r} ({n})' for label, n in small.items()])} "
                 f"{'has' if len(small) == 1 else 'have'} fewer than {least} objects, which "
                 "cross-validation needs of each class; remove or merge such classes."
             )
+            alike = list(alike_notices(counts, "classes"))
             raise DataError(" ".join([sentence, *alike[:3]]), "rare")
 
     def take(self, rows):
@@ -201,7 +192,6 @@ class Problem:
             y=self.y[rows],
             names=None if self.names is None else [self.names[i] for i in rows],
             groups=None if self.groups is None else self.groups[rows],
-            weights=None if self.weights is None else self.weights[rows],
             distances=None if self.distances is None else self.distances[np.ix_(rows, rows)],
             notes=list(self.notes),
         )
@@ -357,6 +347,19 @@ def _feature(name, values):
     names = [str(v) for v in values.dropna()]
     rows = {"rows": len(names), "missing": len(values) - len(names)}
     return {"name": name, "type": NAME, "levels": dict(sorted(Counter(names).items()))} | rows
+
+
+def alike_notices(values, what):
+    """Sentences on classes or categories that differ in what a reader does not see or mean."""
+    alike = {}
+    for label in dict.fromkeys(map(str, values)):
+        alike.setdefault(folded(label), []).append(label)
+    for labels in alike.values():
+        if len(labels) > 1:
+            yield Note(
+                f"The {what} {listed(map(repr, labels))} differ in case, blanks or invisible "
+                "characters only and count as different; write them alike if they are one."
+            )
 
 
 def square_matrix(measure, objects):

@@ -17,7 +17,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zip")
 def read_problem(
     data=None, *, target=None, proximity=None, labels=None, objects=None, mixed="onehot",
     kind=None, symmetrize=None, only_look=False, measure=None, window=None, normalize=None,
-    drop=None, id=None, groups=None, weights=None, time=None, value=None, interpolate=False, **form,
+    drop=None, id=None, groups=None, time=None, value=None, interpolate=False, **form,
 ):  # fmt: skip
     """The problem of a table or a set (`data`), a matrix (`proximity`) or a file of `objects`.
 
@@ -27,7 +27,7 @@ def read_problem(
         What to read: one of the three.
     labels : path or None
         Classes of the objects of a matrix or of objects.
-    target, drop, id, groups, weights
+    target, drop, id, groups
         Of a table, see :func:`~mahalearn.app.reading.tables.table_problem`.
     **form
         Of a table, see :class:`~mahalearn.app.reading.layout.TableFormat`.
@@ -63,7 +63,7 @@ def read_problem(
         problem = builtin_problem(data)
         problem.target = None  # its classes come from no column
     else:
-        roles = {"drop": drop or (), "id": id, "groups": groups, "weights": weights}
+        roles = {"drop": drop or (), "id": id, "groups": groups}
         with Faults().raised() as faults:
             frame, notes = read_table(data, find=find, faults=faults, **form)
             problem = table_problem(frame, target, stem(data), notes, faults=faults, **roles)
@@ -82,7 +82,7 @@ def _series_problem(data, find, columns, interpolate, how, form):
     """The problem of series in a table of long format; columns: of ids, times and values."""
     from .objects import collection_problem, long_collection
 
-    frame, notes = read_table(data, find=find, **form)
+    frame, notes = read_table(data, find=find, texts=columns[:1], **form)
     target = find(list(frame.columns))
     collection = long_collection(frame, *columns, target, interpolate)
     collection.notes[:0] = notes

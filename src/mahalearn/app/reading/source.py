@@ -43,6 +43,9 @@ _FORMATS = {
     b"7z\xbc\xaf\x27\x1c": ".7z",
     b"Rar!\x1a\x07": ".rar",
     b"\x28\xb5\x2f\xfd": ".zst",
+    b'{"': ".json",
+    b"[{": ".json",
+    b"[\n": ".json",
 }
 # Archives that are not read, by a part of them.
 _INSIDE = {"content.xml": ".ods", "xl/workbook.bin": ".xlsb", "word/document.xml": ".docx"}
@@ -314,9 +317,14 @@ def numbered_rows(path, lines, delimiter, skip=0):
     if delimiter == " ":
         lines = map(_with_blanks, lines)
     for line, row in _csv_rows(path, lines, delimiter, skip + 1):
-        row = [cell.strip() for cell in row]
+        row = [_shown(cell.strip()) for cell in row]
         if any(row):
             yield line, row
+
+
+def _shown(cell):
+    """What a spreadsheet program shows of a cell: ="007" keeps the zeros of 007."""
+    return cell[2:-1] if cell.startswith('="') and cell.endswith('"') else cell
 
 
 def _with_blanks(line):
@@ -405,7 +413,7 @@ def decoded(source, instead=""):
                 "correct the line, or save the file again."
             )
         raise DataError(f"{source.name!r} is not a text file{instead and '; '}{instead}.")
-    text = source.data.decode(encoding)
+    text = source.data.decode(encoding).lstrip("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n"), [*source.notes, *notes]
 
 

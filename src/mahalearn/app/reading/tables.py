@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..words import counted
+from ..words import counted, folded, like
 from .columns import (
     COMMAS,
     MISSING,
@@ -111,7 +111,7 @@ def _without(frame, rows, comma):
 def find_target(names, target):
     """Name of the target column: as given, by number from 1 (−1 the last), or a usual name."""
     if target is None:
-        usual = [name for name in names if name.lower() in USUAL_TARGETS]
+        usual = [name for name in names if folded(name) in USUAL_TARGETS]
         if len(usual) != 1:
             raise DataError(
                 f"Which column holds the classes? The columns are {listed(map(repr, names), 20)}.",
@@ -123,9 +123,8 @@ def find_target(names, target):
     if re.fullmatch(r"-?\d+", target) and 1 <= abs(int(target)) <= len(names):
         position = int(target)
         return names[position - 1 if position > 0 else position]
-    near = [name for name in names if name.lower().strip() == target.lower().strip()]
-    if len(near) == 1:
-        return near[0]
+    if (near := like(target, names)) is not None:
+        return near
     raise DataError(
         f"There is no column {target!r}; the columns are {listed(map(repr, names), 20)}."
     )
@@ -147,9 +146,7 @@ def matched_note(renamed):
     return f"Columns were matched ignoring case and blanks: {pairs}."
 
 
-def table_problem(
-    frame, target, name, notes=(), *, drop=(), id=None, groups=None, weights=None, faults=None
-):
+def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=None, faults=None):
     """The problem of a table: classes from the target column, features from the others.
 
     Parameters
@@ -168,8 +165,6 @@ def table_problem(
         Column that names the rows.
     groups : str or None
         Column of what belongs together: its rows are never in both parts of a fold.
-    weights : str or None
-        Column of the weights of the rows.
     faults : Faults or None
         Problems so far: they are raised with those of the columns.
 
@@ -179,14 +174,14 @@ def table_problem(
     """
     with (faults or Faults()).raised() as faults:
         return _table_problem(
-            frame, target, name, list(notes), drop, {"names": id, "groups": groups}, weights, faults
+            frame, target, name, list(notes), drop, {"names": id, "groups": groups}, faults
         )
 
 
-def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
+def _table_problem(frame, target, name, notes, drop, roles, faults):
     columns = list(frame.columns)
     target = find_target(columns, target)
-    chosen = {"classes": target, **find_columns(columns, {**roles, "weights": weights}, faults)}
+    chosen = {"classes": target, **find_columns(columns, roles, faults)}
     dropped = list(find_columns(columns, dict(enumerate(drop)), faults).values())
     special = [*dropped, *(column for role, column in chosen.items() if role != "classes")]
     if target in special:
@@ -199,11 +194,10 @@ def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
         notes += _missing_classes(y)
     X = frame.drop(columns=list(dict.fromkeys([target, *special])))
     X, names, left_out = select_features(X, notes, numbered, faults)
-    values = {}
-    for role, take in (("groups", _groups), ("weights", _weights)):
-        if role in chosen:
-            with faults.collected():
-                values[role] = take(frame[chosen[role]])
+    groups = None
+    if "groups" in chosen:
+        with faults.collected():
+            groups = _groups(frame[chosen["groups"]])
     if not X.shape[1] and not faults.errors:
         faults.add(" ".join([f"Beside {target!r} there is no column left to classify by.", *notes]))
     if faults.errors:  # raised together
@@ -215,7 +209,7 @@ def _table_problem(frame, target, name, notes, drop, roles, weights, faults):
     by_column = dict.fromkeys(dropped, "dropped") | {c: role for role, c in chosen.items()}
     return Problem(
         "vectors", X, y, name, names=names, target=target, notes=notes, units=units,
-        overview=column_overview(frame, by_column, left_out, units), **values,
+        overview=column_overview(frame, by_column, left_out, units), groups=groups,
     )  # fmt: skip
 
 
@@ -246,19 +240,4 @@ def _groups(column):
     if (values == "").any():
         first = int(column.index[np.flatnonzero(values == "")[0]]) + 1
         raise DataError(f"Column {column.name!r} of groups is empty in row {first}.", "groups")
-    return values
-
-
-def _weights(column):
-    if is_text(column):
-        raise DataError(f"Column {column.name!r} of weights must hold numbers.", "weights")
-    values = column.to_numpy(dtype=float)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any() or not values.any():
-        at = int(column.index[np.flatnonzero(bad)[0]]) + 1 if bad.any() else 1
-        raise DataError(
-            f"Weights must be numbers of 0 or more, not all 0; column {column.name!r} has "
-            f"{values[bad][0] if bad.any() else 0} in row {at}.",
-            "weights",
-        )
     return values

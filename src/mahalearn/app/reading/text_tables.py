@@ -264,6 +264,10 @@ def _class_column(grid, find):
                 raise DataError(f"{error} {note}", "sheet") from None
             if option == "header":
                 raise DataError(f"{error} The first line was read as data.", "header") from None
+        if len(grid.names) == 1:
+            raise DataError(
+                f"{error} Cells must be divided by tabs, semicolons, commas, | or blanks."
+            ) from None
         raise
 
 
