@@ -96,6 +96,25 @@ def test_dask_arrays_give_the_local_model(model):
         fitted.partial_fit(X[:9], y[:9])  # an ordinary estimator
 
 
+PIXELS = np.clip(100 + 20 * X, 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("method", ["kmeans", "uniform", "given"])
+def test_small_whole_numbers_do_not_overflow(kernel, method):
+    landmarks = LandmarkMap(30, method=method, random_state=0)
+    landmarks = PIXELS[:30] if method == "given" else landmarks
+    model = KernelFisherDiscriminant(kernel=kernel, landmarks=landmarks, standardize=False)
+    collection = da.from_array(PIXELS, chunks=(700, 8)), da.from_array(y, chunks=700)
+    fitted = clone(model).fit(*collection)
+    if method == "given":
+        model.set_params(landmarks=landmarks.astype(float))
+    local = model.fit(PIXELS.astype(float), y)
+    assert_array_equal(fitted.landmarks_, local.landmarks_)
+    expected = local.decision_function(PIXELS[:500])
+    assert relative(fitted.decision_function(PIXELS[:500]), expected) < 1e-5
+
+
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=lambda m: type(m).__name__)
 def test_dask_dataframes_give_the_local_model(model, folder):
     dd = pytest.importorskip("dask.dataframe")

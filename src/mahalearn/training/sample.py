@@ -196,4 +196,4 @@ def check_rows(X, vectors=True, name="X"):
         raise ValueError(
             f"{name} contains NaN or infinite values; impute or drop those rows first."
         )
-    return X
+    return X if X.dtype == np.float32 else X.astype(float, copy=False)  # whole numbers overflow
