@@ -251,6 +251,40 @@ def test_predictions_are_lazy(method, folder):
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
 
 
+def test_parts_without_rows_are_predicted():
+    model = GaussianClassifier().fit(X, y)
+    collection, rows = chunked()[0], X[:, 0] > X[:700, 0].max()
+    for method in ("predict", "predict_proba"):
+        lazy = distributed.predict(model, collection[collection[:, 0] > X[:700, 0].max()], method)
+        assert_allclose(lazy.compute(), getattr(model, method)(X[rows]))
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    lazy = distributed.predict(GaussianClassifier().fit(pd.DataFrame(X), y), frame[frame[0] > 99])
+    assert lazy.compute().shape == (0,)
+
+
+@pytest.mark.parametrize("model", [MODELS[0], GaussianClassifier(), MahalanobisNovelty()])
+def test_nullable_columns_are_numbers(model):
+    dd = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(np.round(10 * X[:600]), columns=list("abcdefgh"))
+    plain = clone(model).fit(table, y[:600])
+    mixed = table.astype({"a": "Int64", "b": "Float64"})
+    frame = dd.from_pandas(mixed.assign(kind=y[:600]), npartitions=3)
+    fitted = clone(model).fit(frame[list("abcdefgh")], frame["kind"])
+    assert_array_equal(distributed.predict(fitted, frame[list("abcdefgh")]), plain.predict(table))
+    mixed.loc[5, "a"] = pd.NA
+    frame = dd.from_pandas(mixed.assign(kind=y[:600]), npartitions=3)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        clone(model).fit(frame[list("abcdefgh")], frame["kind"])
+
+
+@pytest.mark.parametrize("model", [MODELS[0], GaussianClassifier(), MahalanobisNovelty()])
+def test_parts_of_unequal_length_get_a_sentence(model):
+    rows, labels = chunked()  # two filters, lengths unknown
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(rows[rows[:, 0] > 0], labels[rows[:, 1] > 0])
+
+
 # Arguments of those that have no defaults.
 ARGUMENTS = {
     "ConformalClassifier": (GaussianClassifier(),),

@@ -43,6 +43,7 @@ from ..training.sources import (
     batch_source,
     check_batches,
     check_dask_table,
+    example_row,
     matrix_source,
     pairs_of,
 )
@@ -634,8 +635,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 "dask collections hold rows of numbers; use a kernel that takes vectors."
             )
         check_dask_table(X)
-        example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
-        validate_rows(self, example, dtype=FLOATS)
+        validate_rows(self, example_row(X), dtype=FLOATS)
         # Landmarks that are given need no sample, and named kernels learn from moments.
         sampled = to_choose(landmarks) or not is_named(self.kernel)
         return DaskSource(X, y, landmarks, sampled=sampled)
