@@ -582,9 +582,11 @@ def take(X, index):
     """Objects by position (a slice or an array), whatever holds them."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
-    if isinstance(index, slice) or hasattr(X, "shape"):
+    if isinstance(index, slice):
         return X[index]
-    return [X[i] for i in index]
+    if hasattr(X, "column_names"):  # a table of pyarrow
+        return X.take(index)
+    return X[index] if hasattr(X, "shape") else [X[i] for i in index]
 
 
 def n_rows(X):

@@ -400,18 +400,24 @@ def part_lengths(X, parts):
     return compute([delayed(_length)(*piece) for piece in pieces])
 
 
-def part_arrays(*part):
-    """Features and labels of a part, as arrays."""
+def part_rows(*part):
+    """Features and labels of a part: features as arrays, or as a dataframe."""
     if len(part) == 2:
         check_consistent_length(*part)
         return np.asarray(part[0]), np.asarray(part[1])
     (table,) = part
-    y, table = table[_TARGET].to_numpy(), table.drop(columns=_TARGET)
-    X = table.to_numpy()
-    if X.dtype == object:  # as nullable columns beside others are
-        X = table.to_numpy(float, na_value=np.nan)
-    # Rows are gone through a few at a time: they must lie together.
-    return np.ascontiguousarray(X), np.array(y.tolist()) if y.dtype == object else y
+    y = table[_TARGET].to_numpy()
+    return table.drop(columns=_TARGET), np.array(y.tolist()) if y.dtype == object else y
+
+
+def part_arrays(*part):
+    """Features and labels of a part, as arrays."""
+    X, y = part_rows(*part)
+    if len(part) == 1:
+        table, X = X, X.to_numpy()
+        if X.dtype == object:  # as nullable columns beside others are
+            X = table.to_numpy(float, na_value=np.nan)
+    return np.ascontiguousarray(X), y  # rows are gone through a few at a time
 
 
 def one_thread():
