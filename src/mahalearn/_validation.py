@@ -310,7 +310,7 @@ def warn_dissimilarity_as_kernel(K):
         warnings.warn(
             "The precomputed kernel looks like a matrix of dissimilarities: every object has "
             "similarity 0 with itself and none is less similar. A kernel is large for similar "
-            "objects; for dissimilarities d pass -d**2, or put mahalearn.proximity.ProximityKernel "
+            "objects; for dissimilarities d pass -d**2, or put mahalearn.ProximityKernel "
             "before the estimator.",
             UserWarning,
             stacklevel=4,
