@@ -166,7 +166,7 @@ def join_rows(a, b, index):
         return a.joined(b, index)
     if hasattr(a, "columns"):
         return take(_concat(a)([a, b]), index)
-    if hasattr(a, "shape") and hasattr(b, "shape"):
+    if hasattr(a, "shape") and hasattr(b, "shape") and a.shape[1:] == b.shape[1:]:
         out = np.empty((len(index), *a.shape[1:]), np.result_type(a, b))
         first = index < n
         out[first], out[~first] = a[index[first]], b[index[~first] - n]
