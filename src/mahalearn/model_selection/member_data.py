@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d
 
@@ -193,6 +194,11 @@ class EncodedBatches:
 
 
 def _table(X):
+    if issparse(X):
+        raise TypeError(
+            "MahalanobisClassifierCV takes sparse rows in one matrix, not in batches; a classifier "
+            "with landmarks= takes batches of them."
+        )
     return X if is_frame(X) else np.asarray(X)
 
 

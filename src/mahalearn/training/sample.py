@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._sparse import is_sparse
+from .._sparse import is_sparse, joined
 from .._validation import take
 
 # Rows of a sample.
@@ -162,8 +162,8 @@ def join_rows(a, b, index):
     n = 0 if a is None else len(a)
     if n == 0:
         return take(b, index)
-    if is_sparse(a):
-        return a.joined(b, index)
+    if is_sparse(a) or is_sparse(b):
+        return joined(a, b, index)
     if hasattr(a, "columns"):
         return take(_concat(a)([a, b]), index)
     if hasattr(a, "shape") and hasattr(b, "shape") and a.shape[1:] == b.shape[1:]:
