@@ -604,7 +604,8 @@ def check_objects(X, estimator=None, reset=False):
     if estimator is not None and hasattr(X, "iloc") and hasattr(X, "columns"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     elif reset:
-        vars(estimator).pop("feature_names_in_", None)
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier table
+            vars(estimator).pop(name, None)
     if issparse(X):  # bits, for example: its objects are its rows
         rows = X.tocsr()
         X = [rows[i : i + 1] for i in range(rows.shape[0])]
