@@ -46,6 +46,19 @@ def test_names_of_columns_are_known_on_every_road():
         assert not hasattr(estimator, "feature_names_in_"), estimator
 
 
+def test_landmarks_in_a_table_have_the_columns_of_the_data():
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    X = pd.DataFrame(rng.normal(size=(40, 3)) + y[:, None], columns=list("abc"))
+    for make in (KernelQuadraticDiscriminant, LandmarkMap):
+        model = make(landmarks=X[:9].to_numpy()).fit(X.to_numpy(), y)
+        residual = make(landmarks=X[:9]).fit(X, y).residual(X)
+        assert (residual == model.residual(X.to_numpy())).all()
+        with pytest.raises(ValueError, match="feature names should match"):
+            make(landmarks=X[:9][["b", "a", "c"]]).fit(X, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        KernelQuadraticDiscriminant(landmarks=X[:9][["b", "a", "c"]]).fit([(X, y), (X, y)])
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -607,6 +607,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def landmark_source(self, data: Any, y: Any, *, square: bool = True) -> Any:
         """Checked training data; square: a precomputed matrix may be one of all objects."""
+        source = self._source(data, y, square)
+        if not hasattr(source.landmarks, "columns"):
+            return source
+        return source.changed(landmarks=self._check_objects(source.landmarks, False, FLOATS))
+
+    def _source(self, data, y, square):
         self._landmark_policy()
         landmarks = as_rows(landmark_choice(self.landmarks).landmarks)
         vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
