@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ._sparse import as_rows
 from ._typing import Objects
 from ._validation import check_class_list
 from .training.sources import example_row, is_frame, one_thread
@@ -62,7 +63,7 @@ def part_moments(plan, X, y, start=0, folds=None):
     0.98
     """
     with one_thread():
-        return plan.statistics().add(np.asarray(X), np.asarray(y), folds, start)
+        return plan.statistics().add(as_rows(X), np.asarray(y), folds, start)
 
 
 def merge(a, b):

@@ -12,6 +12,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from searches import search
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import make_classification
@@ -27,6 +28,7 @@ from mahalearn import (
     LandmarkMap,
     MahalanobisKernel,
     MahalanobisNovelty,
+    MeasureKernel,
     PrecomputedKernel,
     ProximityKernel,
     PseudoEuclideanEmbedding,
@@ -249,6 +251,20 @@ def test_predictions_are_lazy(method, folder):
     named = GaussianClassifier().fit(pd.DataFrame(X, columns=frame.columns), y)
     lazy = distributed.predict(named, frame, method)
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
+
+
+@pytest.mark.parametrize("kind", ["sparse", "series"])
+def test_parts_are_what_fit_takes(kind):
+    rows, kernel = csr_array(X[:90]), "rbf"
+    if kind == "series":
+        rows = [x[: 4 + i % 5] for i, x in enumerate(X[:90])]
+        kernel = MeasureKernel("dtw", scale=3.0)
+    estimator = KernelFisherDiscriminant(kernel=kernel, **OPTIONS)
+    plan = distributed.plan_from_sample(estimator, rows, y[:90])
+    a, b = (distributed.part_moments(plan, rows[i : i + 45], y[i : i + 45], i) for i in (0, 45))
+    model = distributed.model_from_moments(estimator, distributed.merge(a, b))
+    expected = estimator.fit(rows, y[:90]).decision_function(rows)
+    assert relative(model.decision_function(rows), expected) < 1e-10
 
 
 def test_parts_without_rows_are_predicted():
