@@ -47,7 +47,10 @@ def check_reg(reg, n_classes):
 
 def check_priors(priors, n_classes):
     """Prior probabilities, one positive number per class, normalised to sum to 1."""
-    values = np.asarray(priors, dtype=float)
+    try:
+        values = np.asarray(priors, dtype=float)
+    except (TypeError, ValueError):  # a word, a dict
+        values = np.zeros(n_classes)
     if values.shape != (n_classes,) or not np.isfinite(values).all() or (values <= 0).any():
         raise ValueError(
             f"priors must be {n_classes} positive numbers, one per class in the order of "

@@ -629,6 +629,8 @@ def test_parts_may_lack_complete_rows_of_a_class():
         ({"shrinkage": "oas"}, "shrinkage"),
         ({"shrinkage": 0.1, "covariance_estimator": OAS()}, "not both"),
         ({"priors": [1.0, 1.0]}, "3 positive numbers"),
+        ({"priors": "equal"}, "3 positive numbers"),
+        ({"priors": {0: 0.2, 1: 0.8}}, "3 positive numbers"),
     ],
 )
 def test_bad_options_are_refused(options, message):
