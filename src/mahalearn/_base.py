@@ -32,7 +32,7 @@ from ._validation import (
     validate_rows,
 )
 from .formulas.linalg import negative_fraction, signature
-from .formulas.offsets import winners
+from .formulas.offsets import TIE_RTOL, winners
 from .formulas.spectrum import SPECTRA
 from .kernels.protocol import (
     fit_kernel,
@@ -256,18 +256,20 @@ class ScoreClassifierMixin(ClassifierMixin):
 
 
 def class_scores(model, X):
-    """Scores (m, c) of any fitted classifier, and the size of their rounding errors.
+    """Scores (m, c) of any fitted classifier, and the size of their rounding errors, () or (m,).
 
-    Those of ours are relative to the largest, so that large common terms are gone; of others it is
-    the decision function, else probabilities, else the predictions as 0 and 1. The class that a
-    classifier predicts has the largest score, also where its decision function says something else:
-    one with a threshold of its own, or a score for each pair of classes.
+    Those of ours are relative to the largest: large common terms are gone, but not what they leave
+    as rounding. Of others it is the decision function, else probabilities, else the predictions as
+    0 and 1. The class that a classifier predicts has the largest score, also where its decision
+    function says something else: one with a threshold of its own, or a score for each pair of
+    classes.
     """
     if isinstance(model, Pipeline):
         return class_scores(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
     if isinstance(model, ScoreClassifierMixin):
         scores = model._scores(X)
-        return scores - scores.max(axis=1, keepdims=True), model.rounding_
+        best = scores.max(axis=1)
+        return scores - best[:, None], np.maximum(model.rounding_, TIE_RTOL * np.abs(best))
     predicted = np.searchsorted(model.classes_, model.predict(X))
     scores = _foreign_scores(model, X)
     if scores is None:

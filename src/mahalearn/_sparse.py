@@ -75,10 +75,6 @@ class SparseRows:
         """The rows divided by their lengths; zeros stay."""
         return SparseRows(normalize(self.matrix))
 
-    def joined(self, other, index):
-        """Rows at positions of these and others together."""
-        return SparseRows(vstack([self.matrix, other.matrix], format="csr")[index])
-
 
 def as_rows(X):
     """SparseRows of a sparse matrix; anything else as it is."""
@@ -93,6 +89,11 @@ def as_matrix(rows):
 def is_sparse(X):
     """True for SparseRows."""
     return isinstance(X, SparseRows)
+
+
+def joined(a, b, index):
+    """Rows at positions of a and b together, of which one may be dense."""
+    return SparseRows(vstack([csr_array(as_matrix(rows)) for rows in (a, b)], format="csr")[index])
 
 
 def as_dense(rows):

@@ -47,7 +47,10 @@ def check_reg(reg, n_classes):
 
 def check_priors(priors, n_classes):
     """Prior probabilities, one positive number per class, normalised to sum to 1."""
-    values = np.asarray(priors, dtype=float)
+    try:
+        values = np.asarray(priors, dtype=float)
+    except (TypeError, ValueError):  # a word, a dict
+        values = np.zeros(n_classes)
     if values.shape != (n_classes,) or not np.isfinite(values).all() or (values <= 0).any():
         raise ValueError(
             f"priors must be {n_classes} positive numbers, one per class in the order of "
@@ -582,9 +585,11 @@ def take(X, index):
     """Objects by position (a slice or an array), whatever holds them."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
-    if isinstance(index, slice) or hasattr(X, "shape"):
+    if isinstance(index, slice):
         return X[index]
-    return [X[i] for i in index]
+    if hasattr(X, "column_names"):  # a table of pyarrow
+        return X.take(index)
+    return X[index] if hasattr(X, "shape") else [X[i] for i in index]
 
 
 def n_rows(X):
@@ -602,7 +607,8 @@ def check_objects(X, estimator=None, reset=False):
     if estimator is not None and hasattr(X, "iloc") and hasattr(X, "columns"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     elif reset:
-        vars(estimator).pop("feature_names_in_", None)
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier table
+            vars(estimator).pop(name, None)
     if issparse(X):  # bits, for example: its objects are its rows
         rows = X.tocsr()
         X = [rows[i : i + 1] for i in range(rows.shape[0])]

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ._sparse import as_rows
 from ._typing import ArrayLike, Objects
 from ._validation import check_class_list
-from .training.sources import is_frame, one_thread
+from .training.sources import example_row, is_frame, one_thread
 
 __all__ = ["merge", "model_from_moments", "part_moments", "plan_from_sample", "predict"]
 
@@ -71,7 +72,7 @@ def part_moments(
     0.98
     """
     with one_thread():
-        return plan.statistics().add(np.asarray(X), np.asarray(y), folds, start)
+        return plan.statistics().add(as_rows(X), np.asarray(y), folds, start)
 
 
 def merge(a: Any, b: Any) -> Any:
@@ -242,26 +243,29 @@ def predict(model: Any, X: Any, method: str = "predict") -> Any:
     >>> labels.shape, labels.compute()[:3].tolist()
     ((150,), [0, 0, 0])
     """
+    empty = getattr(model, method)(example_row(X))[:0]
     if is_frame(X):
-        meta = _predict_frame(X._meta_nonempty, model, method).iloc[:0]
-        return X.map_partitions(_predict_frame, model, method, meta=meta)
+        meta = _predict_frame(X._meta, model, method, empty=empty)
+        return X.map_partitions(_predict_frame, model, method, empty=empty, meta=meta)
     X = X.rechunk({1: -1})
-    example = getattr(model, method)(np.zeros((2, X.shape[1]), X.dtype))
-    if example.ndim == 1:
-        return X.map_blocks(_predict_block, model, method, dtype=example.dtype, drop_axis=1)
-    chunks = (X.chunks[0], (example.shape[1],))
-    return X.map_blocks(_predict_block, model, method, dtype=example.dtype, chunks=chunks)
+    options = {"empty": empty, "dtype": empty.dtype}
+    if empty.ndim == 1:
+        return X.map_blocks(_predict_block, model, method, drop_axis=1, **options)
+    chunks = (X.chunks[0], (empty.shape[1],))
+    return X.map_blocks(_predict_block, model, method, chunks=chunks, **options)
 
 
-def _predict_block(X, model, method):
+def _predict_block(X, model, method, empty):
+    if not len(X):  # as a filter leaves parts
+        return empty
     with one_thread():
         return getattr(model, method)(X)
 
 
-def _predict_frame(X, model, method):
+def _predict_frame(X, model, method, empty):
     import pandas as pd
 
-    values = _predict_block(X, model, method)
+    values = _predict_block(X, model, method, empty)
     if values.ndim == 1:
         return pd.Series(values, index=X.index, name=method)
     columns = [f"{method}{i}" for i in range(values.shape[1])]

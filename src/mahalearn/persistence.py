@@ -279,8 +279,8 @@ def model_bytes(model, *, about=None, trusted=()):
     except Exception as error:
         raise UntrustedModelError(
             f"The model cannot be saved without pickle ({type(error).__name__}: "
-            f"{str(error)[:200]}). Functions, lambdas and open files are the usual reason; use "
-            "named kernels and measures."
+            f"{str(error)[:200]}). Functions, lambdas, open files and data frames of training "
+            "objects are the usual reasons; use named kernels and measures, and X.to_numpy(object)."
         ) from None
     unknown = _unknown(sio.get_untrusted_types(data=data), trusted)
     functions = [name for name in unknown if "<lambda>" in name or "<locals>" in name]

@@ -16,6 +16,7 @@ from mahalearn import (
     KernelRidgeClassifier,
     KernelSearchCV,
     LandmarkMap,
+    MahalanobisClassifierCV,
     MahalanobisNovelty,
 )
 
@@ -43,6 +44,36 @@ def test_names_of_columns_are_known_on_every_road():
             method(X.rename(columns={"c": "d"}))
         estimator.fit(X.to_numpy(), y)
         assert not hasattr(estimator, "feature_names_in_"), estimator
+
+
+def test_landmarks_in_a_table_have_the_columns_of_the_data():
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    X = pd.DataFrame(rng.normal(size=(40, 3)) + y[:, None], columns=list("abc"))
+    for make in (KernelQuadraticDiscriminant, LandmarkMap):
+        model = make(landmarks=X[:9].to_numpy()).fit(X.to_numpy(), y)
+        residual = make(landmarks=X[:9]).fit(X, y).residual(X)
+        assert (residual == model.residual(X.to_numpy())).all()
+        with pytest.raises(ValueError, match="feature names should match"):
+            make(landmarks=X[:9][["b", "a", "c"]]).fit(X, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        KernelQuadraticDiscriminant(landmarks=X[:9][["b", "a", "c"]]).fit([(X, y), (X, y)])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KernelQuadraticDiscriminant(),
+        LandmarkMap(5),
+        MahalanobisClassifierCV("kernel_fisher", cv=2),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_objects_after_a_table_have_no_columns(estimator):
+    words, y = ["an", "ant", "on", "once", "and", "only"] * 2, [0, 0, 1, 1, 0, 1] * 2
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3)), columns=list("abc"))
+    assert estimator.fit(table, y).n_features_in_ == 3
+    estimator.set_params(kernel="edit").fit(words, y)
+    assert not hasattr(estimator, "n_features_in_") and not hasattr(estimator, "feature_names_in_")
 
 
 def test_weights_are_routed_to_those_that_take_them():

@@ -12,6 +12,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from searches import search
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import make_classification
@@ -27,6 +28,7 @@ from mahalearn import (
     LandmarkMap,
     MahalanobisKernel,
     MahalanobisNovelty,
+    MeasureKernel,
     PrecomputedKernel,
     ProximityKernel,
     PseudoEuclideanEmbedding,
@@ -94,6 +96,25 @@ def test_dask_arrays_give_the_local_model(model):
     if hasattr(fitted, "landmarks_"):
         assert_array_equal(fitted.landmarks_, local.landmarks_)  # whatever the parts
         fitted.partial_fit(X[:9], y[:9])  # an ordinary estimator
+
+
+PIXELS = np.clip(100 + 20 * X, 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("method", ["kmeans", "uniform", "given"])
+def test_small_whole_numbers_do_not_overflow(kernel, method):
+    landmarks = LandmarkMap(30, method=method, random_state=0)
+    landmarks = PIXELS[:30] if method == "given" else landmarks
+    model = KernelFisherDiscriminant(kernel=kernel, landmarks=landmarks, standardize=False)
+    collection = da.from_array(PIXELS, chunks=(700, 8)), da.from_array(y, chunks=700)
+    fitted = clone(model).fit(*collection)
+    if method == "given":
+        model.set_params(landmarks=landmarks.astype(float))
+    local = model.fit(PIXELS.astype(float), y)
+    assert_array_equal(fitted.landmarks_, local.landmarks_)
+    expected = local.decision_function(PIXELS[:500])
+    assert relative(fitted.decision_function(PIXELS[:500]), expected) < 1e-5
 
 
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=lambda m: type(m).__name__)
@@ -230,6 +251,54 @@ def test_predictions_are_lazy(method, folder):
     named = GaussianClassifier().fit(pd.DataFrame(X, columns=frame.columns), y)
     lazy = distributed.predict(named, frame, method)
     assert_allclose(lazy.compute().to_numpy(), getattr(local, method)(X))
+
+
+@pytest.mark.parametrize("kind", ["sparse", "series"])
+def test_parts_are_what_fit_takes(kind):
+    rows, kernel = csr_array(X[:90]), "rbf"
+    if kind == "series":
+        rows = [x[: 4 + i % 5] for i, x in enumerate(X[:90])]
+        kernel = MeasureKernel("dtw", scale=3.0)
+    estimator = KernelFisherDiscriminant(kernel=kernel, **OPTIONS)
+    plan = distributed.plan_from_sample(estimator, rows, y[:90])
+    a, b = (distributed.part_moments(plan, rows[i : i + 45], y[i : i + 45], i) for i in (0, 45))
+    model = distributed.model_from_moments(estimator, distributed.merge(a, b))
+    expected = estimator.fit(rows, y[:90]).decision_function(rows)
+    assert relative(model.decision_function(rows), expected) < 1e-10
+
+
+def test_parts_without_rows_are_predicted():
+    model = GaussianClassifier().fit(X, y)
+    collection, rows = chunked()[0], X[:, 0] > X[:700, 0].max()
+    for method in ("predict", "predict_proba"):
+        lazy = distributed.predict(model, collection[collection[:, 0] > X[:700, 0].max()], method)
+        assert_allclose(lazy.compute(), getattr(model, method)(X[rows]))
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    lazy = distributed.predict(GaussianClassifier().fit(pd.DataFrame(X), y), frame[frame[0] > 99])
+    assert lazy.compute().shape == (0,)
+
+
+@pytest.mark.parametrize("model", [MODELS[0], GaussianClassifier(), MahalanobisNovelty()])
+def test_nullable_columns_are_numbers(model):
+    dd = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(np.round(10 * X[:600]), columns=list("abcdefgh"))
+    plain = clone(model).fit(table, y[:600])
+    mixed = table.astype({"a": "Int64", "b": "Float64"})
+    frame = dd.from_pandas(mixed.assign(kind=y[:600]), npartitions=3)
+    fitted = clone(model).fit(frame[list("abcdefgh")], frame["kind"])
+    assert_array_equal(distributed.predict(fitted, frame[list("abcdefgh")]), plain.predict(table))
+    mixed.loc[5, "a"] = pd.NA
+    frame = dd.from_pandas(mixed.assign(kind=y[:600]), npartitions=3)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        clone(model).fit(frame[list("abcdefgh")], frame["kind"])
+
+
+@pytest.mark.parametrize("model", [MODELS[0], GaussianClassifier(), MahalanobisNovelty()])
+def test_parts_of_unequal_length_get_a_sentence(model):
+    rows, labels = chunked()  # two filters, lengths unknown
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(rows[rows[:, 0] > 0], labels[rows[:, 1] > 0])
 
 
 # Arguments of those that have no defaults.

@@ -834,11 +834,42 @@ def test_trees_take_weights():
 
 
 def test_batches_with_other_columns_are_refused():
-    batches = [(np.ones((3, 2)), [0, 1, 1]), (np.ones((3, 4)), [0, 1, 1])]
-    with pytest.raises(
-        ValueError, match=r"batches differ in their columns.* \(3, 4\) .* 2 columns"
+    frame, labels = pd.DataFrame(np.eye(3, 2), columns=["u", "v"]), [0, 1, 1]
+    for first, second in (
+        (np.ones((3, 2)), np.ones((3, 4))),
+        (frame, frame[["v", "u"]]),
+        (frame, frame.to_numpy()),
     ):
-        MahalanobisClassifierCV().fit(batches)
+        with pytest.raises(ValueError, match="batches differ in their columns"):
+            MahalanobisClassifierCV().fit([(first, labels), (second, labels)])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask"])
+def test_frames_in_parts_keep_their_names_and_types(library):
+    pytest.importorskip(library)
+    codes = np.arange(240) % 4
+    X, y = pd.DataFrame({"u": np.cos(codes), "grade": codes % 3, "v": codes / 9}), codes > 1
+    X["grade"] = X["grade"].astype("category")
+    parts = [slice(i, i + 80) for i in range(0, 240, 80)]
+    match library:
+        case "pandas":
+            data = [(X[rows], y[rows]) for rows in parts], None
+        case "polars":
+            convert = pytest.importorskip("polars").from_pandas
+            data = [(convert(X.astype({"grade": str}))[rows], y[rows]) for rows in parts], None
+        case "pyarrow":
+            table = pytest.importorskip("pyarrow").Table.from_pandas(X.astype({"grade": str}))
+            data = [(table.slice(rows.start, 80), y[rows]) for rows in parts], None
+        case "dask":
+            dd = pytest.importorskip("dask.dataframe")
+            frame = dd.from_pandas(X.assign(y=y), npartitions=3)
+            data = frame[list(X)], frame["y"]
+    model = MahalanobisClassifierCV(("gaussian", "kernel_fisher"), cv=2, random_state=0).fit(*data)
+    assert model.feature_names_in_.tolist() == ["u", "grade", "v"]
+    assert model._encoder.nominal_.tolist() == [1]
+    assert model.score(X, y) == 1
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X[["v", "grade", "u"]])
 
 
 def test_families_without_a_form_at_landmarks_say_that_batches_need_one():

@@ -595,6 +595,25 @@ def test_missing_in_training_rows():
         model.feature_distances(gap)
 
 
+def test_parts_may_lack_complete_rows_of_a_class():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    X[:20:2, 0] = np.nan  # class 0 has no complete row in the first half
+    model, da = GaussianClassifier(missing="ignore"), pytest.importorskip("dask.array")
+
+    def roads():
+        yield X, y
+        yield [(X[:20], y[:20]), (X[20:], y[20:])], None
+        yield da.from_array(X, chunks=(20, 2)), da.from_array(y, chunks=20)
+
+    expected, *others = [clone(model).fit(*data).decision_function(X[:9]) for data in roads()]
+    for other in others:
+        assert_allclose(other, expected)
+    X[::2, 0] = np.nan
+    for data in roads():
+        with pytest.raises(ValueError, match=r"No training row of the classes \[0\] is complete"):
+            clone(model).fit(*data)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -610,6 +629,8 @@ def test_missing_in_training_rows():
         ({"shrinkage": "oas"}, "shrinkage"),
         ({"shrinkage": 0.1, "covariance_estimator": OAS()}, "not both"),
         ({"priors": [1.0, 1.0]}, "3 positive numbers"),
+        ({"priors": "equal"}, "3 positive numbers"),
+        ({"priors": {0: 0.2, 1: 0.8}}, "3 positive numbers"),
     ],
 )
 def test_bad_options_are_refused(options, message):

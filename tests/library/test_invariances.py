@@ -540,6 +540,18 @@ def test_so_does_leave_one_out(kind):
     assert_none(lines, 7)
 
 
+def test_so_do_searches_fold_by_fold():
+    # On the mirror between two classes their log-densities are equal, but for rounding.
+    y, train, test = np.repeat([0, 1, 0], [9, 9, 6]), np.arange(18), np.arange(18, 24)
+    for seed in range(12):
+        half = np.random.default_rng(seed).normal(size=(9, 2))
+        X = np.vstack([half, half[:, ::-1], np.repeat(np.arange(6.0), 2).reshape(6, 2)])
+        found = KernelSearchCV(GaussianClassifier(), {"shrinkage": [0.1]}, cv=[(train, test)])
+        plain = GaussianClassifier(shrinkage=0.1).fit(X[train], y[train])
+        assert (plain.predict(X[test]) == 0).all()
+        assert found.fit(X, y).best_score_ == 1, seed
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("search", TIED_SEARCHES, ids=str)
 @pytest.mark.parametrize("balanced", [True, False])

@@ -660,6 +660,16 @@ def test_objects(cls):
         assert gap(batches, clone(batches).fit(words, labels), words[:50]) < 1e-9
 
 
+@pytest.mark.parametrize("length", [1, 12])
+def test_batches_of_series_of_other_length(length):
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    first, second = (rng.normal(y[:, None], size=(40, size)) for size in (10, length))
+    kernel = MeasureKernel("dtw", scale=3.0)
+    model = KernelQuadraticDiscriminant(kernel=kernel, landmarks=10, random_state=0)
+    whole = clone(model).fit([*first, *second], np.tile(y, 2))
+    assert gap(model.fit([(first, y), (second, y)]), whole, second) < 1e-9
+
+
 def test_tables_with_mixed_columns():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)

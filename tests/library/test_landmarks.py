@@ -574,6 +574,11 @@ def test_landmarks_are_chosen_without_labels(method):
     assert not np.array_equal(a, other)
 
 
+def test_little_memory_leaves_fewer_candidates():
+    with sklearn.config_context(working_memory=0.05):
+        assert choose_landmarks(KERNEL, X, 50, "rpcholesky", 0).shape == (50, X.shape[1])
+
+
 def test_more_landmarks_than_objects_are_all_objects_and_a_warning():
     few, labels = X[:300], Y[:300]
     with pytest.warns(UserWarning, match="more than the 300 objects"):

@@ -145,6 +145,17 @@ def test_files_name_estimator_classes_and_columns(tmp_path):
     assert about["columns"] == ["hue", "ash"]
 
 
+def test_objects_in_a_data_frame_are_refused_with_a_remedy(tmp_path):
+    table = pd.DataFrame({"hue": X[:, 0], "kind": np.where(X[:, 1] > 2, "dry", "wet")})
+    model = KernelQuadraticDiscriminant(kernel=MeasureKernel("gower")).fit(table, y)
+    with pytest.raises(UntrustedModelError, match=r"use named kernels .* X.to_numpy\(object\)"):
+        save_model(model, tmp_path / "m.skops")
+    path = save_model(model.fit(table.to_numpy(object), y), tmp_path / "m.skops")
+    assert (
+        load_model(path).predict(table.to_numpy(object)) == model.fit(table, y).predict(table)
+    ).all()
+
+
 TEXTS = ["a file", "another file", "a book", "another book"]
 
 

@@ -27,7 +27,7 @@ from mahalearn import (
     OneVsRestSVC,
     TableEncoder,
 )
-from mahalearn._sparse import SparseRows, column_moments, sq_norms
+from mahalearn._sparse import SparseRows, column_moments, joined, sq_norms
 from mahalearn.kernels.protocol import SPARSE, fit_named_kernel
 from mahalearn.persistence import load_model, save_model
 
@@ -148,6 +148,11 @@ def test_batches_partial_fit_and_searches(data):
     for part, labels in parts:
         steps.partial_fit(part, labels, classes=["left", "right"])
     assert relative(steps.decision_function(Z), values(expected, Z)) < 1e-8
+    for i in range(3):  # some of the parts dense
+        mixed = [(A.toarray() if j == i else A, labels) for j, (A, labels) in enumerate(parts)]
+        assert relative(clone(model).fit(mixed).decision_function(Z), values(expected, Z)) < 1e-8
+    with pytest.raises(TypeError, match="takes sparse rows in one matrix, not in batches"):
+        MahalanobisClassifierCV().fit(parts)
     for estimator in (KernelFisherDiscriminant(standardize=False), KernelRidgeClassifier()):
         sparse = KernelSearchCV(estimator, cv=3).fit(X, y)
         dense = KernelSearchCV(clone(estimator).set_params(standardize=False), cv=3)
@@ -279,7 +284,7 @@ def test_sparse_rows_are_a_collection(data):
     assert_allclose(sq_norms(rows), (D**2).sum(axis=1))
     for got, expected in zip(column_moments(rows), (D.mean(axis=0), D.var(axis=0)), strict=True):
         assert_allclose(got, expected, atol=1e-15)
-    one = rows[:4].joined(rows[10:], np.array([1, 5, 0])).matrix.toarray()
+    one = joined(rows[:4], rows[10:], np.array([1, 5, 0])).matrix.toarray()
     assert_array_equal(one, D[[1, 11, 0]])
     kernel = fit_named_kernel("rbf", rows)
     assert_allclose(kernel.gamma, fit_named_kernel("rbf", D).gamma)

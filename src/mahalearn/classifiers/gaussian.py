@@ -365,6 +365,15 @@ def fitted_gaussians(estimates, weighting):
     return fitted.weighted(weighting, gaussians or fitted.dense())
 
 
+def _refuse_incomplete(classes):
+    """Refuse classes of which every row has missing values."""
+    if len(classes):
+        raise ValueError(
+            f"No training row of the classes {classes.tolist()!r} is complete. Impute some, "
+            "or leave out the features that they lack."
+        )
+
+
 def _labels_of_part(*part):
     return distinct_labels(part_arrays(*part)[1])[0]
 
@@ -650,6 +659,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             vars(self).update(vars(merged_tree(fits, _merged)))
             if hasattr(X, "columns"):
                 self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+            _refuse_incomplete(classes[self._moments.count == 0])
             return self
         name = type(self).__name__
         batches = check_batches(X, name)
@@ -661,6 +671,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         for rows, y in pairs_of(batches, name):
             if len(rows):
                 self.partial_fit(rows, y, classes=classes)
+        _refuse_incomplete(classes[self._moments.count == 0])
         return self
 
     @available_if(_moments_suffice)
@@ -714,7 +725,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
             )
-        X, y, weights, sizes = self._check_training(X, y, sample_weight, reset=first)
+        X, y, weights, sizes = self._check_training(X, y, sample_weight, first, whole=False)
         codes, shape = known_codes(y, classes), (len(classes), X.shape[1])
         options = self._check_options(*shape)
         if first:
@@ -751,8 +762,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
 
-    def _check_training(self, X, y, sample_weight, reset=True):
-        """Rows that count (complete, with a positive weight), and the sizes of the columns."""
+    def _check_training(self, X, y, sample_weight, reset=True, *, whole=True):
+        """Rows that count (complete, with a positive weight), and the sizes of the columns.
+
+        whole: no more rows will come.
+        """
         if is_dask_collection(X) or is_dask_collection(y):
             raise TypeError(
                 "Rows in memory are needed here: call .compute(). fit takes a dask array or "
@@ -774,11 +788,8 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         counting = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         if missing:
             complete = ~np.isnan(X).any(axis=1)
-            if reset and len(lost := np.setdiff1d(y, y[complete])):
-                raise ValueError(
-                    f"No training row of the classes {lost.tolist()!r} is complete. Impute some, "
-                    "or leave out the features that they lack."
-                )
+            if whole:
+                _refuse_incomplete(np.setdiff1d(y, y[complete]))
             counting &= complete
         if not counting.all():
             X, y = X[counting], y[counting]

@@ -43,6 +43,7 @@ from ..training.sources import (
     batch_source,
     check_batches,
     check_dask_table,
+    example_row,
     matrix_source,
     pairs_of,
 )
@@ -606,6 +607,12 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def landmark_source(self, data: Any, y: Any, *, square: bool = True) -> Any:
         """Checked training data; square: a precomputed matrix may be one of all objects."""
+        source = self._source(data, y, square)
+        if not hasattr(source.landmarks, "columns"):
+            return source
+        return source.changed(landmarks=self._check_objects(source.landmarks, False, FLOATS))
+
+    def _source(self, data, y, square):
         self._landmark_policy()
         landmarks = as_rows(landmark_choice(self.landmarks).landmarks)
         vectors, precomputed = takes_vectors(self.kernel), is_precomputed(self.kernel)
@@ -634,8 +641,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
                 "dask collections hold rows of numbers; use a kernel that takes vectors."
             )
         check_dask_table(X)
-        example = X._meta_nonempty if hasattr(X, "_meta_nonempty") else np.zeros((1, X.shape[1]))
-        validate_rows(self, example, dtype=FLOATS)
+        validate_rows(self, example_row(X), dtype=FLOATS)
         # Landmarks that are given need no sample, and named kernels learn from moments.
         sampled = to_choose(landmarks) or not is_named(self.kernel)
         return DaskSource(X, y, landmarks, sampled=sampled)

@@ -80,7 +80,7 @@ def choose_landmarks(kernel, X, n_landmarks, method="auto", random_state=None):
         return take(X, random_state.permutation(len(X))[:m])
     most = max(_LEAST_ROWS, _ROWS_PER_LANDMARK * m)
     if method == "rpcholesky":  # its factor, most·m numbers, stays within working_memory
-        most = min(most, max(2 * m, get_config()["working_memory"] * 2**17 // m))
+        most = min(most, max(2 * m, int(get_config()["working_memory"] * 2**17 // m)))
     if len(X) > most:
         X = take(X, np.sort(random_state.permutation(len(X))[:most]))
     if method == "kmeans":

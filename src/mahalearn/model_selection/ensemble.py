@@ -415,7 +415,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
                     f"{type(self).__name__} requires y to be passed, but the target y is None."
                 )
             y = column_or_1d(y, warn=True)
-            X = X if by_name else check_objects(X)
+            X = X if by_name else check_objects(X, self, reset=True)
             check_consistent_length(X, y)
         self.classes_, codes = check_classes(y)
         if by_name:

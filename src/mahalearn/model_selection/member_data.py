@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d
 
@@ -23,8 +24,10 @@ from ..kernels.landmarks import (
 )
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram
+from ..table_encoder import is_frame
 from ..training.exact import TrainingKernel
-from ..training.sources import compute, dask_parts, delayed, pairs_of, part_arrays, summarise
+from ..training.sample import join_rows
+from ..training.sources import compute, dask_parts, delayed, pairs_of, part_rows, summarise
 from ..training.summary import learn_kernel
 from . import grid
 from .evaluation import SearchData, with_params
@@ -171,17 +174,15 @@ class EncodedBatches:
         self.batches, self.encoder = batches, encoder
         rng, rows, keys = np.random.default_rng(0), None, np.empty(0)
         for X, _ in pairs_of(batches, "MahalanobisClassifierCV"):
-            X = np.asarray(X)
-            if rows is not None and X.shape[1:] != rows.shape[1:]:
+            X = _table(X)
+            if rows is not None and _header(X) != _header(rows):
                 raise ValueError(
-                    f"The batches differ in their columns: one of shape {X.shape} follows others "
-                    f"of {rows.shape[1]} columns."
+                    f"The batches differ in their columns: a batch has {_header(X)}, those before "
+                    f"{_header(rows)}."
                 )
-            rows = X if rows is None else np.concatenate([rows, X])
             keys = np.concatenate([keys, rng.random(len(X))])
-            if len(keys) > ENCODED_ROWS:
-                smallest = np.argpartition(keys, ENCODED_ROWS)[:ENCODED_ROWS]
-                rows, keys = rows[smallest], keys[smallest]
+            index = np.argsort(keys, kind="stable")[:ENCODED_ROWS]
+            rows, keys = join_rows(rows, X, index), keys[index]
         if rows is None or not len(rows):
             raise ValueError("There are no rows to fit; the batches are empty.")
         encoder.fit(rows)
@@ -189,7 +190,21 @@ class EncodedBatches:
     def __iter__(self):
         for X, y in pairs_of(self.batches, "MahalanobisClassifierCV"):
             if len(X):
-                yield self.encoder.transform(np.asarray(X)), column_or_1d(y)
+                yield self.encoder.transform(_table(X)), column_or_1d(y)
+
+
+def _table(X):
+    if issparse(X):
+        raise TypeError(
+            "MahalanobisClassifierCV takes sparse rows in one matrix, not in batches; a classifier "
+            "with landmarks= takes batches of them."
+        )
+    return X if is_frame(X) else np.asarray(X)
+
+
+def _header(X):
+    """Names of columns, or how many there are."""
+    return list(getattr(X, "column_names", X.columns)) if is_frame(X) else f"{X.shape[-1]} columns"
 
 
 class DaskBatches:
@@ -200,7 +215,7 @@ class DaskBatches:
 
     def __iter__(self):
         for part in self.parts:
-            yield compute([delayed(part_arrays)(*part)])[0]
+            yield compute([delayed(part_rows)(*part)])[0]
 
 
 class MatrixData(MemberData):

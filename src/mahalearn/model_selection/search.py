@@ -251,7 +251,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
     -----
     With numeric widths and scales, given landmarks and a scorer of labels or decisions, scores and
     predictions are those of ``GridSearchCV``. Otherwise there are three differences: γ = "scale",
-    ``standardize="auto"``, the scale of a measure and landmarks are resolved once, on all training
+    standardised columns, the scale of a measure and landmarks are resolved once, on all training
     objects and without their labels; probabilities are calibrated before they are scored; times are
     shared. A score that is undefined on a fold is refused.
 

@@ -45,7 +45,7 @@ from ..formulas.class_metrics import (
 )
 from ..formulas.linalg import row_sq_norms
 from ..training.sample import random_keys
-from ..training.sources import check_batches
+from ..training.sources import check_batches, example_row
 from ._p_values import PValueMixin
 from ._stream import (
     Collected,
@@ -495,10 +495,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     def _rows(self, X, y):
         """Rows as a source; sets n_features_in_ and normalize_."""
         if is_dask_collection(X):
-            example = (
-                X._meta_nonempty if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
-            )
-            self._check_rows(example, True)
+            self._check_rows(example_row(X), True)
             return DaskRows(X, y, self.normalize_, self.n_features_in_)
         if X is None or type(X) in (str, bytes, dict):
             raise ValueError(

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from .._sparse import is_sparse
+from .._sparse import is_sparse, joined
 from .._validation import take
 
 # Rows of a sample.
@@ -80,7 +81,7 @@ class RowSample:
         codes, folds = np.concatenate([self.codes, codes]), np.concatenate([self.folds, folds])
         order = np.argsort(keys, kind="stable")
         index = order[leading(codes[order], self.size)]
-        self.rows = _join(self.rows, rows, index)
+        self.rows = join_rows(self.rows, rows, index)
         self.keys, self.codes, self.folds = keys[index], codes[index], folds[index]
         self.values = None
 
@@ -156,23 +157,27 @@ def key_limit(n, size, seed=0):
     return smallest[-1]
 
 
-def _join(a, b, index):
-    """Rows at positions of a and b together, whatever holds them."""
+def join_rows(a, b, index):
+    """Rows at positions of a and b together, whatever holds them; a may be None."""
     n = 0 if a is None else len(a)
     if n == 0:
         return take(b, index)
-    if is_sparse(a):
-        return a.joined(b, index)
-    if hasattr(a, "iloc"):
-        import pandas as pd
-
-        return pd.concat([a, b]).iloc[index]
-    if hasattr(a, "shape") and hasattr(b, "shape"):
+    if is_sparse(a) or is_sparse(b):
+        return joined(a, b, index)
+    if hasattr(a, "columns"):
+        return take(_concat(a)([a, b]), index)
+    if hasattr(a, "shape") and hasattr(b, "shape") and a.shape[1:] == b.shape[1:]:
         out = np.empty((len(index), *a.shape[1:]), np.result_type(a, b))
         first = index < n
         out[first], out[~first] = a[index[first]], b[index[~first] - n]
         return out
     return [a[i] if i < n else b[i - n] for i in index]
+
+
+def _concat(frame):
+    """The function of a frame's library that puts frames one below the other."""
+    library = import_module(type(frame).__module__.partition(".")[0])
+    return getattr(library, "concat_tables", None) or library.concat
 
 
 def random_folds(n_folds, positions):
@@ -196,4 +201,4 @@ def check_rows(X, vectors=True, name="X"):
         raise ValueError(
             f"{name} contains NaN or infinite values; impute or drop those rows first."
         )
-    return X
+    return X if X.dtype == np.float32 else X.astype(float, copy=False)  # whole numbers overflow

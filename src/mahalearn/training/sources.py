@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length
 
 from .._validation import (
     check_square,
@@ -329,6 +330,13 @@ def is_frame(collection):
     return hasattr(collection, "map_partitions")
 
 
+def example_row(X):
+    """One row as those of a dask collection, for checks: names and types of columns."""
+    if is_frame(X):
+        return X._meta_nonempty.iloc[:1]  # in the second nullable columns have missing values
+    return np.zeros((1, X.shape[1]), X.dtype)
+
+
 def check_dask_table(X):
     """A dask array or dataframe, two-dimensional."""
     if not hasattr(X, "shape") or not hasattr(X, "ndim"):
@@ -392,15 +400,24 @@ def part_lengths(X, parts):
     return compute([delayed(_length)(*piece) for piece in pieces])
 
 
-def part_arrays(*part):
-    """Features and labels of a part, as arrays."""
+def part_rows(*part):
+    """Features and labels of a part: features as arrays, or as a dataframe."""
     if len(part) == 2:
+        check_consistent_length(*part)
         return np.asarray(part[0]), np.asarray(part[1])
     (table,) = part
     y = table[_TARGET].to_numpy()
-    # Rows are gone through a few at a time: they must lie together.
-    X = np.ascontiguousarray(table.drop(columns=_TARGET).to_numpy())
-    return X, np.array(y.tolist()) if y.dtype == object else y
+    return table.drop(columns=_TARGET), np.array(y.tolist()) if y.dtype == object else y
+
+
+def part_arrays(*part):
+    """Features and labels of a part, as arrays."""
+    X, y = part_rows(*part)
+    if len(part) == 1:
+        table, X = X, X.to_numpy()
+        if X.dtype == object:  # as nullable columns beside others are
+            X = table.to_numpy(float, na_value=np.nan)
+    return np.ascontiguousarray(X), y  # rows are gone through a few at a time
 
 
 def one_thread():
