@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ._lazy import extra_module
 from ._typing import ArrayLike, Objects
 from .formulas.linalg import negative_fraction, signature
 
@@ -18,20 +19,11 @@ CLASS_COLORS = ("#3b6ea5", "#c8553d", "#5b8c5a", "#8a5a99", "#b08a2e", "#4a4a4a"
 _MARKERS = "osD^vP"
 
 
-def check_matplotlib():
-    """matplotlib.pyplot, or an error that says how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'Plots need matplotlib, which is not installed: pip install "mahalearn[plot]".'
-        ) from error
-    return plt
-
-
 def _axes(display, ax):
     """Where a display draws, which it remembers."""
-    display.ax_ = check_matplotlib().subplots()[1] if ax is None else ax
+    if ax is None:
+        _, ax = extra_module("matplotlib.pyplot", "Plots need matplotlib", "plot").subplots()
+    display.ax_ = ax
     display.figure_ = display.ax_.figure
     return display.ax_
 

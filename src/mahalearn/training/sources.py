@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import extra_module
 from .._validation import (
     check_square,
     check_symmetric,
@@ -421,10 +422,4 @@ def compute(things):
 
 
 def _dask():
-    try:
-        import dask
-    except ImportError:
-        raise ImportError(
-            'Training on a cluster needs dask: pip install "mahalearn[distributed]".'
-        ) from None
-    return dask
+    return extra_module("dask", "Training on a cluster needs dask", "distributed")
