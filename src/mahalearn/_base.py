@@ -64,7 +64,8 @@ def refuses_weights(fit: Fit) -> Fit:
 
 
 def _has_probabilities(estimator):
-    if hasattr(estimator, "temperature_") or estimator._expects_probabilities():
+    expected = estimator._expects_temperature and "classes_" not in vars(estimator)
+    if hasattr(estimator, "temperature_") or expected:
         return True
     raise AttributeError(
         f"{type(estimator).__name__} has no probabilities here: its scores rank the classes and "
@@ -105,9 +106,8 @@ class ScoreClassifierMixin(ClassifierMixin):
     def _model_temperature(self):
         """The temperature of the fitted model itself, None where its scores are not calibrated."""
 
-    def _expects_probabilities(self):
-        """True before a fit that will give a temperature."""
-        return False
+    # True before a fit that will give a temperature.
+    _expects_temperature = False
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each row of X.
@@ -299,11 +299,10 @@ def refit_scores(candidates, X, y, X_test, **fit_params):
 class DensityClassifierMixin(ScoreClassifierMixin):
     """The same, where the scores are ln P(ω_j|x) but for what is common to the classes."""
 
+    _expects_temperature = True
+
     def _model_temperature(self):
         return 1.0
-
-    def _expects_probabilities(self):
-        return True
 
 
 class KernelEstimator(BaseEstimator):

@@ -80,7 +80,7 @@ def check_finite_distances(d2):
 def sorted_labels(y):
     """Class labels, one or more: (classes, codes). Labels that cannot be sorted are refused."""
     refuse_missing_labels(y)
-    classes, codes = _unique_labels(y, return_inverse=True)
+    classes, codes = unique_labels(y, return_inverse=True)
     check_classification_targets(y)
     return classes, codes
 
@@ -110,7 +110,7 @@ def refuse_missing_labels(y):
         )
 
 
-def _unique_labels(y, **wanted):
+def unique_labels(y, **wanted):
     """np.unique of labels; those that cannot be sorted are refused."""
     try:
         return np.unique(y, **wanted)
@@ -129,11 +129,6 @@ def check_classes(y):
             "sample_weight 0 do not count."
         )
     return classes, codes
-
-
-def distinct_labels(y):
-    """Sorted labels of one batch and their numbers; labels that cannot be sorted are refused."""
-    return _unique_labels(y, return_counts=True)
 
 
 def refuse_mixed_labels(labels):
@@ -433,30 +428,27 @@ def is_whole(value):
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def check_real(value, name, kind="finite"):
-    """A finite number."""
-    if not is_real(value) or not np.isfinite(value) or (kind == "positive" and value <= 0):
-        raise ValueError(f"{name} must be a {kind} number; got {value!r}.")
+def check_real(value, name, what="a finite number", allowed=lambda number: True):
+    """A finite number for which `allowed` is true; what: such a number in words."""
+    if not is_real(value) or not np.isfinite(value) or not allowed(value):
+        raise ValueError(f"{name} must be {what}; got {value!r}.")
     return float(value)
 
 
 def check_positive(value, name):
     """A positive finite number."""
-    return check_real(value, name, "positive")
+    return check_real(value, name, "a positive number", lambda number: number > 0)
 
 
 def check_not_negative(value, name):
     """A finite number that is 0 or more."""
-    if check_real(value, name) < 0:
-        raise ValueError(f"{name} must not be negative; got {value!r}.")
-    return float(value)
+    what = "a finite number that is not negative"
+    return check_real(value, name, what, lambda number: number >= 0)
 
 
 def check_share(value, name):
     """A number between 0 and 1, both excluded."""
-    if not 0 < check_real(value, name) < 1:
-        raise ValueError(f"{name} must be between 0 and 1; got {value!r}.")
-    return value
+    return check_real(value, name, "between 0 and 1", lambda number: 0 < number < 1)
 
 
 def check_unless_word(value, name, words, check):
@@ -472,34 +464,22 @@ def check_count(value, name, at_most=None):
     return int(value)
 
 
-def check_fraction(value, name):
-    """A number from 0 up to 1, 1 excluded."""
-    if not is_real(value) or not 0 <= value < 1:
-        raise ValueError(f"{name} must be a number from 0 to below 1, or None; got {value!r}.")
-    return float(value)
-
-
 def check_shrinkage(value):
     """A number from 0 to 1, "auto", or None."""
     if value is None or is_word(value, "auto"):
         return value
-    if not is_real(value) or not 0 <= value <= 1:
-        raise ValueError(f"shrinkage must be a number from 0 to 1, 'auto' or None; got {value!r}.")
-    return float(value)
+    what = "a number from 0 to 1, 'auto' or None"
+    return check_real(value, "shrinkage", what, lambda number: 0 <= number <= 1)
 
 
 def check_components(value):
     """A number of components, a fraction to keep (a float), or None for all."""
     if value is None:
         return None
-    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        if not 0 < value <= 1:
-            raise ValueError(
-                f"n_components as a float is the fraction to keep, above 0 and up to 1; "
-                f"got {value!r}. A number of components is an int."
-            )
-        return float(value)
-    return check_count(value, "n_components")
+    if isinstance(value, numbers.Integral) or not is_real(value):
+        return check_count(value, "n_components")
+    what = "a whole number of components, or the fraction to keep, above 0 and up to 1"
+    return check_real(value, "n_components", what, lambda number: 0 < number <= 1)
 
 
 # --- rows of numbers ------------------------------------------------------------------------------

@@ -21,19 +21,19 @@ from .._validation import (
     check_class_list,
     check_classes,
     check_memory,
+    check_not_negative,
     check_priors,
     check_sample_weight,
     check_shrinkage,
     check_symmetric,
     comes_in_parts,
     common_classes,
-    distinct_labels,
     is_dask_collection,
-    is_real,
     is_word,
     known_codes,
     like,
     refuse_dask_query,
+    unique_labels,
     validate_rows,
 )
 from ..formulas.class_covariances import (
@@ -126,13 +126,12 @@ class GaussianOptions(NamedTuple):
 
 def check_weighting(feature_weights, power, n_features):
     """The Weighting that the parameters describe, None for the plain distance."""
-    if not is_real(power) or not 0 <= power < np.inf:
-        raise ValueError(f"weight_power must be a nonnegative number; got {power!r}.")
+    power = check_not_negative(power, "weight_power")
     if feature_weights is None or isinstance(feature_weights, str):
         kind = check_choice(feature_weights, "feature_weights", FEATURE_WEIGHTS)
         if kind == "trimmed":
-            return Weighting(False, float(power), trimmed_weights(n_features), trimmed=True)
-        return None if kind is None else Weighting(kind == "difference", float(power))
+            return Weighting(False, power, trimmed_weights(n_features), trimmed=True)
+        return None if kind is None else Weighting(kind == "difference", power)
     difference = isinstance(feature_weights, DifferenceWeights)
     ranks = np.asarray(feature_weights[0] if difference else feature_weights)
     wanted = f"{n_features} nonnegative rank weights, one per feature and not all 0"
@@ -143,7 +142,7 @@ def check_weighting(feature_weights, power, n_features):
         )
     if not np.isfinite(ranks).all() or (ranks < 0).any() or not ranks.any():
         raise ValueError(f"feature_weights must be {wanted}; got {feature_weights!r}.")
-    return Weighting(difference, float(power), ranks * (n_features / ranks.sum()))
+    return Weighting(difference, power, ranks * (n_features / ranks.sum()))
 
 
 def check_parameters(means, covariances, *, pooled):
@@ -366,7 +365,7 @@ def fitted_gaussians(estimates, weighting):
 
 
 def _labels_of_part(*part):
-    return distinct_labels(part_arrays(*part)[1])[0]
+    return unique_labels(part_arrays(*part)[1])
 
 
 def _fit_part(estimator, classes, *part):
@@ -654,7 +653,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         name = type(self).__name__
         batches = check_batches(X, name)
         batch_labels = (column_or_1d(y) for rows, y in pairs_of(batches, name) if len(rows))
-        labels = [distinct_labels(y)[0] for y in batch_labels]
+        labels = [unique_labels(y) for y in batch_labels]
         if not labels:
             raise ValueError("There are no rows to fit; the batches are empty.")
         classes = common_classes(labels)

@@ -121,8 +121,7 @@ class KernelRidgeClassifier(KernelClassifier):
 
     fit = weighted_fit
 
-    def _expects_probabilities(self):
-        return "classes_" not in vars(self)
+    _expects_temperature = True
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")

@@ -20,8 +20,8 @@ from .._typing import Gamma, Kernel, Objects, RandomState, Standardize
 from .._validation import (
     check_choice,
     check_count,
-    check_fraction,
     check_objects,
+    check_real,
     check_symmetric,
     is_dask_collection,
     like,
@@ -636,7 +636,8 @@ def check_landmark_options(choice):
             check_count(choice.landmarks, "landmarks")
     check_choice(choice.method, "method", LANDMARK_METHODS)
     if choice.rtol is not None:
-        check_fraction(choice.rtol, "rtol")
+        what = "a number from 0 to below 1, or None"
+        check_real(choice.rtol, "rtol", what, lambda number: 0 <= number < 1)
 
 
 def to_choose(landmarks):

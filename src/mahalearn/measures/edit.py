@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._typing import Objects
-from .._validation import check_choice, check_memory, check_positive, is_real
+from .._validation import check_choice, check_memory, check_positive, check_real
 from ._objects import check_not_empty, named, point_arrays
 from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs, compiled
 from .base import Measure, Prepared
@@ -194,13 +194,10 @@ class EditDistance(Measure):
 
 def _check_cost(value, name):
     """A cost: a finite number, not negative."""
-    if is_real(value) and math.isfinite(value) and value >= 0:
-        return float(value)
-    choices = " (or one of 'absolute', 'angular', 'euclidean', or a function that returns one)"
-    raise ValueError(
-        f"The cost {name} must be a finite number that is not negative"
-        f"{choices if name == 'substitution' else ''}; got {value!r}."
-    )
+    what = "a finite number that is not negative"
+    if name == "substitution":
+        what += " (or one of 'absolute', 'angular', 'euclidean', or a function that returns one)"
+    return check_real(value, f"The cost {name}", what, lambda cost: cost >= 0)
 
 
 def _with_numpy(P, Q, deletion, insertion, kind, size, table):

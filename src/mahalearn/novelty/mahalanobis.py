@@ -449,8 +449,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             check_choice(self.normalize, "normalize", ("auto",))
         check_unless_word(self.pseudo_rows, "pseudo_rows", ("n_features",), check_not_negative)
         check_unless_word(self.reg, "reg", ("auto",), check_positive)
-        if not 0 <= check_real(self.trim, "trim") < 0.5:
-            raise ValueError(f"trim must be from 0 to less than 0.5; got {self.trim!r}.")
+        check_real(self.trim, "trim", "from 0 to less than 0.5", lambda share: 0 <= share < 0.5)
         if self.relative and self.covariance == "class":
             raise ValueError("relative=True needs one covariance for all classes: 'shared'.")
         if self.trim and (streamed or calibration not in ("auto", "loo")):

@@ -10,10 +10,10 @@ from .._validation import (
     check_choice,
     check_class_list,
     check_squarable,
-    distinct_labels,
     is_whole,
     refuse_mixed_labels,
     take,
+    unique_labels,
 )
 from ..formulas.moments import Moments, add_rows, merge, no_moments
 from ..kernels.landmarks import choose_landmarks, is_auto, refuse_landmarks
@@ -70,7 +70,7 @@ class Summary:
         X = check_rows(X, vectors)
         if not len(X):
             return self
-        labels, counts = distinct_labels(np.asarray(y))
+        labels, counts = unique_labels(np.asarray(y), return_counts=True)
         self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
         start = self.n_rows if start is None else start
         if vectors:
