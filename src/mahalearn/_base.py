@@ -335,8 +335,13 @@ class KernelEstimator(BaseEstimator):
         return tags
 
     def _all_columns(self, values, fill):
-        """Values (n, c) of all classes from those of the classes that a model has."""
-        return values
+        """Values (…, c) of all classes from those of the classes that have objects."""
+        counts = self._training.counts
+        if counts.all():
+            return values
+        out = np.full((*np.shape(values)[:-1], len(counts)), fill)
+        out[..., counts > 0] = values
+        return out
 
     def _fit_training(self, X, y, fitted=None, weights=None):
         """Check the training data; sets classes_ and kernel_; returns the training set.

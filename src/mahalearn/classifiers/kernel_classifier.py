@@ -390,14 +390,6 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         scores = self.models_.scores(self._training, queries)
         return self._all_columns(scores[..., 0], -np.inf)
 
-    def _all_columns(self, values, fill):
-        present = np.flatnonzero(self._training.counts)
-        if len(present) == len(self.classes_):
-            return values
-        out = np.full((*np.shape(values)[:-1], len(self.classes_)), fill)
-        out[..., present] = values
-        return out
-
     # --- explanations -----------------------------------------------------------------------------
 
     def _known_distances(self, queries):
@@ -674,8 +666,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             present, models = self._models_of(part, training.plan.classes)
             return present, models.scores(part, rows)[..., 0]
 
-        m, _ = enough_landmarks(training, scores)
-        return training.all_folds().first(m)
+        return training.all_folds().first(enough_landmarks(training, scores))
 
     @available_if(_has_landmarks)
     def residual(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:

@@ -325,9 +325,7 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
 
     dtype: of the whiteners, which are computed in float64.
     """
-    total = np.zeros_like(lowers[0])
-    for lower in lowers:
-        total += lower
+    total = sum(lowers)
     scales = np.ones(len(total)) if scales is None else scales
     kappas = borrowing(counts, pseudo_rows)
     shared = shared_metric(means, counts, total, sigma2, scales, dtype)

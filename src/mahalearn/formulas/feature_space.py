@@ -177,11 +177,8 @@ def pooled_moments(groups):
     """Moments of the union of groups, about its mean."""
     n = sum(g.n for g in groups)
     mean = sum(g.n * g.mean for g in groups) / n
-    scatter = groups[0].scatter.copy()
-    for g in groups[1:]:
-        scatter += g.scatter
     between = np.stack([np.sqrt(g.n) * (g.mean - mean) for g in groups])
-    scatter += between.T @ between
+    scatter = sum(g.scatter for g in groups) + between.T @ between
     return GroupMoments(n, mean, scatter, sum(g.sq_norm for g in groups))
 
 
@@ -192,9 +189,7 @@ def mean_spread(groups, features):
     leave over, corrected (on average) as the spectrum was.
     """
     n = sum(g.n for g in groups)
-    within = groups[0].scatter.copy()
-    for g in groups[1:]:
-        within += g.scatter
+    within = sum(g.scatter for g in groups)
 
     def scatter_trace(f):
         return np.einsum("ij,ij->j", f.W, within @ f.W) @ f.signs

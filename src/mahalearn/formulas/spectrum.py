@@ -32,22 +32,20 @@ import numpy as np
 
 from .linalg import Centering, center_cross, center_gram, center_self, centering, eigh
 
-CORRECTIONS = ("clip", "flip", "square", "shift")
+# f(λ); "shift" adds ν to the self-similarities of the objects instead.
+_CORRECTED = {
+    "clip": lambda values: np.maximum(values, 0.0),
+    "flip": np.abs,
+    "square": np.square,
+    "shift": np.copy,
+}
+CORRECTIONS = tuple(_CORRECTED)
 SPECTRA = ("krein", "ignore", "raise", *CORRECTIONS)
 
 
-def correct_values(values, correction, shift=0.0):
-    """f(λ); `shift` is ν, for that correction only."""
-    match correction:
-        case "clip":
-            return np.maximum(values, 0.0)
-        case "flip":
-            return np.abs(values)
-        case "square":
-            return np.square(values)
-        case "shift":
-            return values + shift
-    raise ValueError(f"not a correction: {correction!r}")
+def correct_values(values, correction):
+    """f(λ) of eigenvalues, or of what is left over beside them."""
+    return _CORRECTED[correction](values)
 
 
 class SpectrumCorrection(NamedTuple):

@@ -177,8 +177,6 @@ class LandmarkKernel:
     def __init__(self, kernel, landmarks, dtype=np.float64):
         self.kernel = kernel
         self.dtype = np.dtype(dtype)
-        if self.dtype not in (np.float64, np.float32):
-            raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
         self.landmarks = landmarks
 
     def __getstate__(self):

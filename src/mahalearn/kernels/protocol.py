@@ -404,12 +404,11 @@ def kernel_settings(estimator, X):
     """Arguments of `fit_kernel` that an estimator has for training objects X beside its kernel."""
     if not is_named(estimator.kernel):
         return {}
-    name = check_kernel_name(estimator.kernel)
     return {
         "gamma": estimator.gamma,
         "degree": estimator.degree,
         "coef0": estimator.coef0,
-        "standardize": standardizes(estimator.standardize, name, X),
+        "standardize": standardizes(estimator.standardize, estimator.kernel, X),
     }
 
 
@@ -419,7 +418,7 @@ def fit_kernel(kernel, X, y=None, **named):
     named: gamma, degree, coef0 and standardize of a kernel by name.
     """
     if is_named(kernel):
-        return fit_named_kernel(check_kernel_name(kernel), X, **named)
+        return fit_named_kernel(kernel, X, **named)
     return as_kernel(kernel).fit(X, y)
 
 
@@ -428,8 +427,7 @@ def fit_kernel_and_gram(kernel, X, y=None, **named):
     if is_named(kernel):
         return fit_kernel(kernel, X, **named), None
     kernel = as_kernel(kernel)
-    gram = kernel.fit_gram(X, y)
-    return kernel, gram
+    return kernel, kernel.fit_gram(X, y)
 
 
 def is_stateless(kernel):

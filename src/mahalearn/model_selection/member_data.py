@@ -56,9 +56,6 @@ class MemberData:
     objects, None where they are equal.
     """
 
-    X: Any
-    y: np.ndarray
-    codes: np.ndarray
     kernel: Any = None
     spread: float | None = None
     knows_queries = True

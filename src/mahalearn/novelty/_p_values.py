@@ -201,8 +201,3 @@ class PValueMixin(OutlierMixin):
                 stacklevel=3,
             )
         return self
-
-    @property
-    def _n_unbounded(self):
-        """Number of calibration objects that rank above every distance."""
-        return 0

@@ -506,19 +506,10 @@ class ExactTraining:
     unless `read` says otherwise.
     """
 
-    order: np.ndarray
-    counts: np.ndarray
-    slices: list
     spectrum = "krein"
     dtypes = np.float64  # of queries
     weights: np.ndarray | None = None  # of the objects in class order, for methods that take them
     correction: Any = None  # of a spectrum
-    positive_definite: bool
-    whole_rows: bool
-    gram: Any
-    cross: Any
-    original: Any
-    refuse_indefinite: Any
     _embedding = None
     distances = fit_distances
     mean_spread = mean_spread

@@ -67,11 +67,6 @@ class Folds:
     KernelFolds'.
     """
 
-    splits: list
-    y: np.ndarray
-    codes: np.ndarray
-    spectrum: str
-    of_dissimilarities: Any
     # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
     # matrix whose spread regularisation is measured in.
     matrix: Any = None
