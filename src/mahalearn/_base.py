@@ -269,7 +269,7 @@ def class_scores(model, X):
         scores = model._scores(X)
         return scores - scores.max(axis=1, keepdims=True), model.rounding_
     predicted = np.searchsorted(model.classes_, model.predict(X))
-    scores = _foreign_scores(model, X)
+    scores = foreign_scores(model, X)
     if scores is None:
         return np.eye(len(model.classes_))[predicted], 0.0
     rows, first = np.arange(len(X)), winners(scores)
@@ -277,9 +277,12 @@ def class_scores(model, X):
     return scores, 0.0
 
 
-def _foreign_scores(model, X):
-    """A score for each class (m, c), a new array; None where the classifier has none."""
-    if hasattr(model, "decision_function"):
+def foreign_scores(model, X, decisions=True):
+    """A score for each class (m, c), a new array; None where the classifier has none.
+
+    decisions: those of its decision function may be taken.
+    """
+    if decisions and hasattr(model, "decision_function"):
         scores = np.array(model.decision_function(X), dtype=float)
         if scores.ndim == 1:
             return np.column_stack([np.zeros(len(X)), scores])

@@ -221,8 +221,7 @@ def comes_in_parts(X, y):
 def refuse_dask(estimator, *collections):
     """Refuse a dask collection, instead of converting it."""
     if any(is_dask_collection(X) for X in collections):
-        takes = "landmarks" in estimator.get_params(deep=False)
-        remedy = "set landmarks=, or " if takes else ""
+        remedy = "set landmarks=, or " if "landmarks" in estimator.get_params(deep=False) else ""
         raise TypeError(
             f"{type(estimator).__name__} needs all training objects in memory and does not take "
             f"dask collections; {remedy}call .compute() on them first."

@@ -593,7 +593,7 @@ class TypicalityDisplay:
             The display, drawn.
         """
         remedy = (
-            "TypicalityDisplay needs a detector of novelties; for computed p-values use "
+            "TypicalityDisplay needs a KernelMahalanobisNovelty; for computed p-values use "
             "TypicalityDisplay.from_predictions."
         )
         last, X = _last_step(estimator, "p_none", remedy, X)

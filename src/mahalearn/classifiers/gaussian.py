@@ -358,9 +358,7 @@ def fitted_gaussians(estimates, weighting):
     """Fitted Gaussians of estimates: (means, covariances, units, shares, priors, seen)."""
     fitted = FittedGaussians(*estimates, None)
     means, covariances, units, shares = estimates[:4]
-    gaussians = None
-    if fitted.by_rows:
-        gaussians = row_gaussians(means, covariances, shares, units)
+    gaussians = row_gaussians(means, covariances, shares, units) if fitted.by_rows else None
     return fitted.weighted(weighting, gaussians or fitted.dense())
 
 
@@ -802,17 +800,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             return X
         return validate_rows(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
 
-    def _gaussians(self):
+    @property
+    def fitted_(self) -> FittedGaussians:
+        """The classes as fitted: estimates, and the Gaussians made of them when they are needed."""
         check_is_fitted(self)
         if self._fitted is None:
             estimates = estimated(self._moments, self._sizes, self._options)
             self._fitted = fitted_gaussians(estimates, self._options.weighting)
         return self._fitted
-
-    @property
-    def fitted_(self) -> FittedGaussians:
-        """The classes as fitted: estimates, and the Gaussians made of them."""
-        return self._gaussians()
 
     def _ignores_missing(self):
         return check_choice(self.missing, "missing", MISSING) == "ignore"
@@ -820,13 +815,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def means_(self) -> np.ndarray:
         """Class means (n_classes, n_features)."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         return fitted.all_classes(scaled(fitted.means, fitted.units), np.nan)
 
     @property
     def covariances_(self) -> np.ndarray:
         """Class covariances as estimated, divisor n_j."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         covariances = fitted.covariances
         if fitted.by_rows:
             n_classes, d = len(self.classes_), self.n_features_in_
@@ -837,18 +832,18 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def priors_(self) -> np.ndarray:
         """Prior probabilities (n_classes,)."""
-        return self._gaussians().priors
+        return self.fitted_.priors
 
     @property
     def ranks_(self) -> np.ndarray:
         """Numerical ranks of the class covariances (n_classes,)."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         return fitted.all_classes(fitted.gaussians.ranks, 0)
 
     @property
     def feature_weights_(self) -> np.ndarray:
         """Rank weights (n_features,), where they are fixed at fit."""
-        weighting = self._gaussians().weighting
+        weighting = self.fitted_.weighting
         if weighting is None or weighting.ranks is None:
             raise AttributeError(
                 "feature_weights_ exists where feature_weights is an array; here there are none, "
@@ -858,7 +853,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _check_query(self, X, *, complete=False):
         """Checked rows; complete: NaN is refused even with missing="ignore"."""
-        self._gaussians()
+        check_is_fitted(self)
         refuse_dask_query(X)
         finite = "allow-nan" if self._ignores_missing() and not complete else True
         try:
@@ -873,7 +868,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """ln p(x|ω_j)P(ω_j) (D, (5)) of checked queries; −inf for a class without rows so far."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         scores, log_dets, n_directions = fitted.evaluate(queries, missing=self._ignores_missing())
         scores += log_dets
         scores += n_directions * np.log(2 * np.pi)
@@ -897,7 +892,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         return like(X, self._known_distances(self._check_query(X)))
 
     def _known_distances(self, queries):
-        fitted = self._gaussians()
+        fitted = self.fitted_
         d2 = fitted.evaluate(queries, missing=self._ignores_missing())[0]
         return fitted.all_classes(d2.T, np.inf).T
 
@@ -908,11 +903,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def smooth_scores(self) -> bool:  # type: ignore[override]
         """True unless each row has weights of its own."""
-        weighting = self._gaussians().weighting
+        weighting = self.fitted_.weighting
         return weighting is None or weighting.ranks is not None
 
     def _contributions(self, x, a, b):
-        fitted = self._gaussians()
+        fitted = self.fitted_
         if not self.smooth_scores:
             return None, None
         priors = fitted.priors[fitted.seen]
@@ -937,7 +932,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_classes, n_features)
             Squared distances.
         """
-        X, fitted = self._check_query(X, complete=True), self._gaussians()
+        X, fitted = self._check_query(X, complete=True), self.fitted_
         gaussians = fitted.dense() if fitted.by_rows else fitted.gaussians
         Z = gaussians.zca_cor().feature_sq_distances(X, Workspace())
         return fitted.all_classes(Z.transpose(1, 0, 2), np.inf).transpose(1, 0, 2)

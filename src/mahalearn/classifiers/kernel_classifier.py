@@ -387,8 +387,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self.models_.scores(self._training, queries)
-        return self._all_columns(scores[..., 0], -np.inf)
+        return self._all_columns(self.models_.scores(self._training, queries)[..., 0], -np.inf)
 
     # --- explanations -----------------------------------------------------------------------------
 
@@ -461,8 +460,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             labels = Labels(folds.classes, present, training.codes, training.counts)
             path = [path_value(self, training)] if values is None else values
             models = self._fit_path(training, labels, path)
-            scores = models.scores(training, queries)
-            yield f, slice(0, len(path)), present, scores, models.rounding
+            yield f, slice(0, len(path)), present, models.scores(training, queries), models.rounding
 
     def landmark_folds(
         self, source: Any, splits: Any, sample_rows: int | None = None
@@ -518,8 +516,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The training set of a source; classes: all that will ever come, None for those there."""
         auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1, classes=classes)
-        folds = partial(random_folds, AUTO_FOLDS) if auto else None
-        training = source.collect(plan, folds)
+        training = source.collect(plan, partial(random_folds, AUTO_FOLDS) if auto else None)
         return self._with_enough_landmarks(training) if auto else training
 
     def _use(self, training):

@@ -159,5 +159,4 @@ class KernelFisherDiscriminant(KernelClassifier):
     @fitted_attribute
     def dual_coef_(self, models: Any) -> np.ndarray:
         """Coefficients a of each class, in the order of the training objects or landmarks."""
-        coefficients = models.models[0].coefficients[self._training.as_given]
-        return self._all_columns(coefficients, np.nan)
+        return self._all_columns(models.models[0].coefficients[self._training.as_given], np.nan)

@@ -514,8 +514,7 @@ class KernelQuadraticDiscriminant(ClassDistancesMixin, KernelClassifier):
             )
             if closed is not None:
                 for f, (scores, rounding) in enumerate(closed):
-                    present = np.arange(len(classes))
-                    yield f, slice(0, len(values)), present, scores[None], rounding
+                    yield f, slice(0, len(values)), np.arange(len(classes)), scores[None], rounding
                 return
         options = {"volumes": offset == "map", "common": "omitted"}
         for fold in folds.distances(variant, values, reg_on, **options):

@@ -93,8 +93,7 @@ def borrowing(counts, pseudo_rows, joining=0):
 
     joining: number of rows by which the other classes grow.
     """
-    others = counts.sum() - counts + joining
-    return np.minimum(1.0, pseudo_rows / np.maximum(others, 1.0))
+    return np.minimum(1.0, pseudo_rows / np.maximum(counts.sum() - counts + joining, 1.0))
 
 
 def row_numbers(counts, kappas):
@@ -383,8 +382,7 @@ class RelativeMetric(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             P = (X - self.shared.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
             c = len(self.constants)
-            squares = row_sq_norms(P[:, :c])[:, None]
-            D = squares - 2 * P[:, c:] + self.constants.astype(X.dtype)
+            D = row_sq_norms(P[:, :c])[:, None] - 2 * P[:, c:] + self.constants.astype(X.dtype)
         return np.where(np.isnan(D), np.inf, D)
 
     def nearest(self, X):

@@ -104,9 +104,7 @@ class LandmarkFeatures(NamedTuple):
 
     def self_similarities(self, kxx, k):
         """k(x, x) relative to the origin of the features, (q,)."""
-        if self.means is None:
-            return kxx
-        return kxx - 2 * k.mean(axis=1) + self.means.grand_mean
+        return kxx if self.means is None else kxx - 2 * k.mean(axis=1) + self.means.grand_mean
 
     def residual(self, kxx, k):
         """Residual k(x, x) − φᵀJφ, corrected as the spectrum was, (q,)."""
@@ -278,8 +276,7 @@ def fit_feature_embedding(features, groups, n_components, *, positive_only=False
     classes = []
     for g in groups:
         variances, axes = eigh(_scatter(E, g) / g.n, keep_small=True)
-        mean = (g.mean - total.mean) @ E
-        classes.append(GaussianClass(mean, axes, np.maximum(variances, 0.0)))
+        classes.append(GaussianClass((g.mean - total.mean) @ E, axes, np.maximum(variances, 0.0)))
     return FeatureEmbedding(total.mean, E, values), classes
 
 

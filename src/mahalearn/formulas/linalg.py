@@ -265,8 +265,7 @@ def center_self(kxx, k, means):
 def center_queries(kxx, k, means, workspace=None):
     """k̃_xx and k̃_x, not in k's own memory, at once: both need the means of the rows."""
     row_means = np.add.reduce(k, axis=1) / k.shape[1]
-    out = (workspace or Workspace()).like("centred", k)
-    centred = np.subtract(k, means.column_means, out=out)
+    centred = np.subtract(k, means.column_means, out=(workspace or Workspace()).like("centred", k))
     centred -= (row_means - means.grand_mean)[:, None]
     return kxx - 2 * row_means + means.grand_mean, centred
 

@@ -160,8 +160,7 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None):
                 group, w = codes[index[a]], None if weights is None else weights[index[a:b]]
                 squares.terms += _merge_mean(to, group, rows[a:b], w, origin)
                 if to.sq_norms is not None:
-                    added = np.nan if sq_norms is None else sq_norms[a:b].sum()
-                    to.sq_norms[group] += added
+                    to.sq_norms[group] += np.nan if sq_norms is None else sq_norms[a:b].sum()
             squares.add(rows)
         squares.finish()
         start = stop

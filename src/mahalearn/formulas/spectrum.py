@@ -79,9 +79,7 @@ class SpectrumCorrection(NamedTuple):
     def cross_change(self, k):
         """Change of the rows k (m, n) of queries."""
         values, change, U = self._changed()
-        if not len(values):
-            return 0.0
-        return (self._centred(k) @ U * (change / values)) @ U.T
+        return (self._centred(k) @ U * (change / values)) @ U.T if len(values) else 0.0
 
     def self_change(self, kxx, k):
         """Change of the self-similarities kxx (m,) of queries with uncorrected rows k."""

@@ -247,7 +247,7 @@ class LandmarkLookup(BaseKernel):
     kernel : a fitted kernel on the objects
     objects : collection of all objects
     landmarks : (m,) positions of the landmarks
-    known : (n, m) what `known_values` gives for all objects; None where it is not kept
+    values : (n, m) what `known_values` gives for all objects; None where it is not kept
     """
 
     requires_vector_input = False
@@ -255,8 +255,8 @@ class LandmarkLookup(BaseKernel):
     stateless = True
     returns_new = True
 
-    def __init__(self, kernel, objects, landmarks=(), known=None):
-        self.kernel, self.objects, self.landmarks, self.known = kernel, objects, landmarks, known
+    def __init__(self, kernel, objects, landmarks=(), values=None):
+        self.kernel, self.objects, self.landmarks, self.values = kernel, objects, landmarks, values
         self._columns = np.full(len(objects), -1)
         self._columns[list(landmarks)] = np.arange(len(landmarks))
         self.positive_definite = kernel.positive_definite
@@ -266,10 +266,10 @@ class LandmarkLookup(BaseKernel):
     def __call__(self, X, Y):
         """The matrix of kernel values."""
         columns = self._columns[Y]
-        if self.known is None or (columns < 0).any():
+        if self.values is None or (columns < 0).any():
             rows = take(self.objects, X)
             return kernel_matrix(self.kernel, rows, rows if Y is X else take(self.objects, Y))
-        values = self.known[np.ix_(X, columns)]
+        values = self.values[np.ix_(X, columns)]
         return values if self.kernel.pair_key is None else self.kernel.from_pairs(values)
 
     def diag(self, X):

@@ -194,9 +194,8 @@ class NamedKernel(BaseKernel):
         """The rows as the kernel sees them."""
         if self.scale is None:
             return X
-        if self.center is None:  # of sparse training rows; the kernel depends on differences alone
-            return X / self.scale
-        return (as_dense(X) - self.center) / self.scale
+        # Sparse training rows have no center: their kernels depend on differences alone.
+        return X / self.scale if self.center is None else (as_dense(X) - self.center) / self.scale
 
 
 # Kernels whose values depend on the units of the columns, and which take any real numbers.
@@ -417,9 +416,7 @@ def fit_kernel(kernel, X, y=None, **named):
 
     named: gamma, degree, coef0 and standardize of a kernel by name.
     """
-    if is_named(kernel):
-        return fit_named_kernel(kernel, X, **named)
-    return as_kernel(kernel).fit(X, y)
+    return fit_named_kernel(kernel, X, **named) if is_named(kernel) else as_kernel(kernel).fit(X, y)
 
 
 def fit_kernel_and_gram(kernel, X, y=None, **named):

@@ -175,7 +175,6 @@ class Alignment(Measure):
     def _matrix(self):
         """parasail's matrix, and the letters that it has scores for."""
         parasail = _parasail()
-        check_choice(self.mode, "mode", get_args(Mode))
         if isinstance(self.matrix, str):
             try:
                 # By attribute: parasail would take another name for that of a file.

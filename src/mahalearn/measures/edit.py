@@ -171,8 +171,8 @@ class EditDistance(Measure):
     def _by_rapidfuzz(self):
         """True for symbols with whole costs, where rapidfuzz is installed."""
         costs = (self.insertion, self.deletion, self.substitution)
-        whole = not callable(self.substitution) and all(float(c).is_integer() for c in costs)
-        return whole and _rapidfuzz() is not None
+        integers = not callable(self.substitution) and all(float(c).is_integer() for c in costs)
+        return integers and _rapidfuzz() is not None
 
     def _with_rapidfuzz(self, P, Q):
         process, distance = _rapidfuzz()

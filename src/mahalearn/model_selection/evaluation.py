@@ -77,17 +77,13 @@ class SearchData(NamedTuple):
 
     def last_step(self):
         """The same as the last step of a pipeline takes them, the others fitted on all objects."""
-        X = self.X
-        if self.before is not None:
-            X = clone(self.before).fit_transform(X, self.y)
+        X = self.X if self.before is None else clone(self.before).fit_transform(self.X, self.y)
         return self._replace(X=as_rows(X), before=None)
 
     def sample(self, kernel):
         """The objects that a kernel learns its scales from."""
         in_parts = self.landmarks is not None and self.landmarks.folds is not None
-        if in_parts and is_named(kernel):
-            return self.landmarks.scanned.two_rows()  # with the mean and the spread of all
-        return self.X
+        return self.landmarks.scanned.two_rows() if in_parts and is_named(kernel) else self.X
 
 
 class Trial(NamedTuple):
@@ -300,8 +296,7 @@ class Setting(NamedTuple):
         1 for kernels with self-similarities 1, for kernels of dissimilarities that are scaled
         already, and for those that learn in each fold. folds(): those of the setting.
         """
-        scaled = self.fitted is not None and self.fitted.has_unit_scale
-        K = None if scaled else folds().gram
+        K = None if self.fitted is not None and self.fitted.has_unit_scale else folds().gram
         if K is None:
             return 1.0
         diagonal = K.diagonal()

@@ -356,7 +356,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         groups, *params = self._routed(groups, fit_params)
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
-        if self._in_parts(X, y):
+        if self._at_landmarks() and comes_in_parts(X, y):
             stages = self._stages(np.inf)
             objects = self._look_at_parts(X, y, groups, params, stages[0])
         else:
@@ -432,10 +432,6 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         listed = [value for grid in grids for value in grid.get(name, ())]
         return listed or [getattr(self.estimator, name, None)]
 
-    def _in_parts(self, X, y):
-        """True for what candidates at landmarks take beside rows in memory."""
-        return self._at_landmarks() and comes_in_parts(X, y)
-
     def _at_landmarks(self):
         """True where some of the candidates have landmarks."""
         return any(landmarks is not None for landmarks in self._listed("landmarks"))
@@ -510,9 +506,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             scored += self._score(new, objects)
             best = self._first_best(scored, places)
         self.cv_results_ = results_table(scored, self.n_splits_)
-        self.best_index_ = best
-        if callable(self.refit):
-            self.best_index_ = self._refit_index(len(scored))
+        self.best_index_ = self._refit_index(len(scored)) if callable(self.refit) else best
         winner = scored[self.best_index_]
         if winner.error is not None:
             raise winner.error

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._base import foreign_scores
 from .._sparse import as_rows
 from .._typing import CV, Objects, RandomState
 from .._validation import (
@@ -155,8 +156,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
+        tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def fit(self, X: Objects, y: Objects) -> Self:
@@ -361,8 +361,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if self._score == "distance":
                 return self._full.evaluate(X)[1]
             return self._full.margin_p_values(X)
-        scores = self._cross.query_scores(X, self._strangeness)
-        folds = ranked_folds(self._cross.folds, scores)
+        folds = ranked_folds(self._cross.folds, self._cross.query_scores(X, self._strangeness))
         return class_p_values(folds, conditional=self.class_conditional)
 
     def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
@@ -473,14 +472,9 @@ def class_scores_of(model, X):
     """Scores (m, c) of a fitted classifier, large for likely classes."""
     # With three classes the scores of pairs look like those of classes.
     pairs = getattr(unwrapped(model)[1], "decision_function_shape", "ovr") == "ovo"
-    if hasattr(model, "decision_function") and not (pairs and len(model.classes_) > 2):
-        scores = np.asarray(model.decision_function(X), dtype=float)
-        if scores.ndim == 1:
-            return np.column_stack([-scores / 2, scores / 2])
-        if scores.shape[1] == len(model.classes_):
-            return scores
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=float)
+    by_pairs = pairs and len(model.classes_) > 2
+    if (scores := foreign_scores(model, X, decisions=not by_pairs)) is not None:
+        return scores
     remedy = " Set decision_function_shape='ovr'." if pairs else ""
     raise ValueError(
         f"{type(unwrapped(model)[1]).__name__} has neither a decision_function with a column for "

@@ -57,10 +57,10 @@ from ._stream import (
     share_of_rows,
 )
 from .drift import (
+    ALTERNATIVES,
     Alternative,
     DriftTest,
     batch_codes,
-    check_alternative,
     compare_by_class,
     limit_p_value,
 )
@@ -700,8 +700,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             least possible value is 1/(n_j + 1).
         """
         d2, limits = self._sq_distances(X), self._class_limits()
-        p = [t.p_values(d2[:, j]) for j, t in enumerate(limits)]
-        return like(X, np.column_stack(p))
+        return like(X, np.column_stack([t.p_values(d2[:, j]) for j, t in enumerate(limits)]))
 
     def _class_limits(self):
         limits = self.fitted_.limits.by_class
@@ -784,7 +783,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         result : DriftTest
             A p-value for each class, and one for all rows together.
         """
-        check_alternative(alternative)
+        check_choice(alternative, "alternative", ALTERNATIVES)
         if self.method_ not in ("split", "calibrated"):
             raise ValueError(
                 "drift_test compares a batch with rows that the distances do not depend on, and "

@@ -80,7 +80,7 @@ class RowSample:
         codes, folds = np.concatenate([self.codes, codes]), np.concatenate([self.folds, folds])
         order = np.argsort(keys, kind="stable")
         index = order[leading(codes[order], self.size)]
-        self.rows = _join(self.rows, rows, index)
+        self.rows = joined_rows(self.rows, rows, index)
         self.keys, self.codes, self.folds = keys[index], codes[index], folds[index]
         self.values = None
 
@@ -156,7 +156,7 @@ def key_limit(n, size, seed=0):
     return smallest[-1]
 
 
-def _join(a, b, index):
+def joined_rows(a, b, index):
     """Rows at positions of a and b together, whatever holds them."""
     n = 0 if a is None else len(a)
     if n == 0:
@@ -182,9 +182,7 @@ def random_folds(n_folds, positions):
 
 def check_rows(X, vectors=True, name="X"):
     """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
-    if not vectors:
-        return X
-    if is_sparse(X):  # checked where it was made
+    if not vectors or is_sparse(X):  # which was checked where it was made
         return X
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "iufb":

@@ -376,8 +376,7 @@ def dask_parts(X, y):
     )
     if len(X_parts) != len(y_parts):
         raise ValueError(f"X has {len(X_parts)} parts and y {len(y_parts)}; rechunk both alike.")
-    parts = list(zip(X_parts, y_parts, strict=True))
-    return parts, list(X.chunks[0]) if sized else None
+    return list(zip(X_parts, y_parts, strict=True)), list(X.chunks[0]) if sized else None
 
 
 def part_lengths(X, parts):

@@ -143,8 +143,7 @@ def make_plan(
         check_choice(landmarks, "landmarks", ("auto",))
         landmarks = most_landmarks(summary.n_rows, len(classes), n_folds)
     if is_whole(landmarks):
-        sample = summary.sample.rows
-        landmarks = choose_landmarks(kernel, sample, landmarks, method, random_state)
+        landmarks = choose_landmarks(kernel, summary.sample.rows, landmarks, method, random_state)
     elif kernel is not None:
         landmarks = check_landmarks(landmarks, summary.n_features, kernel)
     if dtype is None:
