@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from ._array_api import like
 from ._sparse import column_moments, is_sparse
 from ._typing import Kernel, Objects, Spectrum, Standardize
 from ._validation import (
@@ -23,7 +24,6 @@ from ._validation import (
     check_objects,
     check_sample_weight,
     is_word,
-    like,
     refuse_dask,
     refuse_dask_query,
     refuse_fit_params,

@@ -2,7 +2,6 @@
 
 import numbers
 import os
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from ._sparse import SparseRows, is_sparse
+from ._array_api import as_numpy
+from ._sparse import as_rows, is_sparse
 
 # Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
 SYMMETRY_RTOL = 1e-5
@@ -502,59 +501,17 @@ def validate_rows(estimator, X, *y, **options):
             "X contains dates or time differences, which are not numbers. Convert them to numbers "
             "in a unit of your choice first, such as days since a date."
         )
-    if not issparse(X) or not options.get("accept_sparse"):
-        return validate_data(estimator, X, *y, **{**options, "accept_sparse": False})
-    checked = validate_data(estimator, X, *y, **{**options, "accept_sparse": "csr"})
-    if isinstance(checked, tuple):
-        return SparseRows(checked[0]), *checked[1:]
-    return SparseRows(checked)
-
-
-# --- arrays of other libraries --------------------------------------------------------------------
-
-
-def is_foreign(X):
-    """True for a tensor or array that scikit-learn's array API dispatch leaves as it is."""
-    foreign = hasattr(X, "__array_namespace__") or _is_torch(X)
-    return foreign and not isinstance(X, np.ndarray) and get_config()["array_api_dispatch"]
-
-
-def as_numpy(estimator, X):
-    """A NumPy array in place of a foreign one, if the estimator gives its results back as such."""
-    if not is_foreign(X):
-        return X
-    if not getattr(estimator, "_converts_arrays", False):
-        refuse_tensors(estimator, X)
-    return np.asarray(_namespace(X).asarray(X, device="cpu") if _is_torch(X) else X)
-
-
-def like(X, values):
-    """Results as arrays of the library and on the device of X; texts stay a NumPy array."""
-    if not is_foreign(X) or values.dtype.kind not in "biuf":
-        return values
-    return _namespace(X).asarray(values, device=X.device)
-
-
-def _is_torch(X):
-    return type(X).__module__.split(".")[0] == "torch"
-
-
-def _namespace(X):
-    return sys.modules["torch"] if _is_torch(X) else X.__array_namespace__()
-
-
-def refuse_tensors(estimator, X):
-    """Refuse arrays that scikit-learn's array API dispatch would not convert to NumPy."""
-    kind = type(X)
-    if is_foreign(X):
-        raise TypeError(
-            f"{type(estimator).__name__} computes with NumPy arrays and does not take part in "
-            f"scikit-learn's array API dispatch; got {kind.__module__}.{kind.__name__}. Pass a "
-            "NumPy array (X.numpy() of a tensor), or set array_api_dispatch=False."
-        )
+    options["accept_sparse"] = "csr" if issparse(X) and options.get("accept_sparse") else False
+    checked = validate_data(estimator, X, *y, **options)
+    return (as_rows(checked[0]), checked[1]) if isinstance(checked, tuple) else as_rows(checked)
 
 
 # --- collections of objects: lists, arrays, tables, sparse matrices -------------------------------
+
+
+def dtype_kind(X):
+    """NumPy's letter for the type of an array's values, "" of what is no array."""
+    return getattr(getattr(X, "dtype", None), "kind", "")
 
 
 def take(X, index):
@@ -600,7 +557,7 @@ def refuse_objects(X):
     what = None
     if getattr(X, "ndim", 2) > 2:
         what = f"an array of shape {X.shape}"
-    elif getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "T") and X.ndim == 1:
+    elif dtype_kind(X) in ("O", "U", "T") and X.ndim == 1:
         what = "strings" if all(isinstance(x, str) for x in X) else None
     elif isinstance(X, (list, tuple)) and len(X):
         if all(isinstance(x, tuple) and len(x) == 2 and getattr(x[0], "ndim", 0) == 2 for x in X):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._array_api import like
 from .._base import DensityClassifierMixin
 from .._memory import row_chunks
 from .._typing import ArrayLike, Objects, Shrinkage
@@ -31,7 +32,6 @@ from .._validation import (
     is_dask_collection,
     is_word,
     known_codes,
-    like,
     refuse_dask_query,
     unique_labels,
     validate_rows,

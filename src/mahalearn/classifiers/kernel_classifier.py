@@ -1,6 +1,5 @@
 """Kernel classifiers: one road from training data to scores, with all objects or at landmarks."""
 
-import numbers
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from .._validation import (
     check_labels,
     check_priors,
     is_dask_collection,
+    is_real,
     is_whole,
     is_word,
     n_rows,
@@ -424,7 +424,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         for candidate in candidates:
             candidate._check_parameters()
         values = [fixed_value(candidate, folds) for candidate in candidates]
-        if all(isinstance(value, numbers.Real) for value in values):
+        if all(map(is_real, values)):
             path = sorted(set(values))
             scores, rounding = folds.assembled(list(self._fold_scores(folds, path)), len(path))
             places = [path.index(value) for value in values]

@@ -1,6 +1,5 @@
 """Kernel quadratic discriminants (papers A and C), and the class distances that they compare."""
 
-import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -9,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import compute_class_weight
 
+from .._array_api import like
 from .._base import KernelEstimator, refuses_weights
 from .._typing import (
     ArrayLike,
@@ -23,7 +23,14 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
+from .._validation import (
+    check_choice,
+    check_error_weights,
+    check_priors,
+    check_reg,
+    is_real,
+    is_word,
+)
 from ..formulas.calibration import fit_temperature
 from ..formulas.kernel_mahalanobis import (
     DEFAULT_REG,
@@ -61,7 +68,7 @@ class ClassDistancesMixin:
         check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.reg_on, "reg_on", REG_ON)
         self.checked_spectrum()
-        if isinstance(self.reg, numbers.Real):
+        if is_real(self.reg):
             check_reg(self.reg, 1)
 
     def _fit_distances(self, training, regs, *, spectral=False):

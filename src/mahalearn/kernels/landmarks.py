@@ -14,6 +14,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._array_api import like
 from .._memory import row_chunks
 from .._sparse import as_matrix, is_sparse
 from .._typing import Gamma, Kernel, Objects, RandomState, Standardize
@@ -24,7 +25,6 @@ from .._validation import (
     check_real,
     check_symmetric,
     is_dask_collection,
-    like,
     refuse_objects,
     take,
     validate_rows,

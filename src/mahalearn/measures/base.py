@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._typing import Objects, Symmetrize
-from .._validation import SYMMETRY_RTOL, check_choice, check_objects
+from .._validation import SYMMETRY_RTOL, check_choice, check_objects, dtype_kind
 
 # Pairs of a block on the diagonal that a function said to be symmetric is checked with.
 _CHECKED = 8
@@ -286,8 +286,7 @@ def object_list(X):
     X = check_objects(X)
     if hasattr(X, "columns"):
         X = np.asarray(X)
-    shape, dtype = getattr(X, "shape", ()), getattr(X, "dtype", None)
-    if len(shape) == 2 and shape[1] == 1 and getattr(dtype, "kind", "") in ("O", "U", "S", "T"):
+    if dtype_kind(X) in ("O", "U", "S", "T") and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]
     return list(X)
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._typing import Objects
-from .._validation import check_choice, check_memory, check_positive, check_real
+from .._validation import check_choice, check_memory, check_positive, check_real, is_real
 from ._objects import check_not_empty, named, point_arrays
 from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs, compiled
 from .base import Measure, Prepared
@@ -303,7 +303,7 @@ def _refuse_measurements(sequences, alphabet):
     few = n_symbols < _FEW_SYMBOLS or len(alphabet) <= _DISTINCT * n_symbols
     if few and len(alphabet) <= _ALPHABET:
         return
-    fractions = (isinstance(s, numbers.Real) and not float(s).is_integer() for s in alphabet)
+    fractions = (is_real(s) and not float(s).is_integer() for s in alphabet)
     if sum(fractions) > len(alphabet) / 2:
         raise ValueError(
             f"The sequences hold {len(alphabet)} different numbers among {n_symbols}: measurements "

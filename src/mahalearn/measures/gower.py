@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
-from .._validation import check_objects, is_missing, n_rows
+from .._validation import check_objects, is_missing, is_real, n_rows
 from .base import Measure, Prepared
 
 
@@ -249,7 +249,7 @@ def _tidy(column):
     if column.dtype.kind != "O":
         return column
     present = [v for v in column if not is_missing(v)]
-    numeric = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in present)
+    numeric = all(map(is_real, present))
     return _floats(column) if present and numeric else column
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._array_api import refuse_tensors
 from .._sparse import as_matrix, as_rows, is_sparse
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
@@ -33,7 +34,6 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
-    refuse_tensors,
     take,
     validate_rows,
 )
@@ -46,7 +46,7 @@ from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_sparse, ta
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
 from ..training.sources import check_batches
-from .evaluation import grouped
+from .evaluation import copy_columns, grouped
 from .explain import fit_explanation, kernel_member, typicality
 from .families import FAMILIES, list_members
 from .member_data import (
@@ -433,9 +433,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _take_columns(self):
         """Take number and names of the columns from the encoder; those of an earlier fit go."""
         vars(self).pop("feature_names_in_", None)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self._encoder, name):
-                setattr(self, name, getattr(self._encoder, name))
+        copy_columns(self._encoder, self)
 
     def _check_batches(self, X, y, sample_weight, groups):
         """The same for rows that are not in memory."""

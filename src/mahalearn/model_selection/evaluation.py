@@ -174,6 +174,13 @@ def steps_of(estimator):
     return Steps(estimator[:-1] if len(estimator.steps) > 1 else None, classifier, f"{name}__")
 
 
+def copy_columns(fitted, to):
+    """Number and names of the columns of a fitted estimator, for an estimator that holds it."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(fitted, name):
+            setattr(to, name, getattr(fitted, name))
+
+
 def on_kernel(estimator):
     """True for a classifier whose candidates may share a kernel."""
     return isinstance(estimator, KernelClassifier)

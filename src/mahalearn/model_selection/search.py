@@ -43,6 +43,7 @@ from ..training.landmark import FLOATS
 from .evaluation import (
     SearchData,
     Trial,
+    copy_columns,
     frozen,
     on_kernel,
     resolve_candidates,
@@ -588,9 +589,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         if isinstance(last, ScoreClassifierMixin):  # its probabilities are those of the search
             last.temperature_ = self.temperature_
         self.refit_time_ = time.perf_counter() - start
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
+        copy_columns(self.best_estimator_, self)
 
     # --- predicting -------------------------------------------------------------------------------
 

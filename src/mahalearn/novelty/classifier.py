@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._array_api import refuse_tensors
 from .._base import foreign_scores
 from .._sparse import as_rows
 from .._typing import CV, Objects, RandomState
@@ -36,7 +37,6 @@ from .._validation import (
     is_word,
     refuse_dask,
     refuse_dask_query,
-    refuse_tensors,
 )
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import class_p_values, least_other, prediction_sets

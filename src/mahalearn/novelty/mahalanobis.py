@@ -1,6 +1,5 @@
 """Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
 
-import numbers
 import warnings
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
@@ -14,9 +13,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._array_api import as_numpy, like
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
-    as_numpy,
     check_choice,
     check_labels,
     check_not_negative,
@@ -25,8 +24,8 @@ from .._validation import (
     check_share,
     check_unless_word,
     is_dask_collection,
+    is_whole,
     known_codes,
-    like,
     refuse_dask_query,
     refuse_mixed_labels,
     validate_rows,
@@ -477,7 +476,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         elif self.covariance == "shared" or self.relative:
             most = 0
         seed = self.random_state
-        if not isinstance(seed, numbers.Integral):
+        if not is_whole(seed):
             seed = check_random_state(seed).randint(2**31 - 1)
         reservoir = calibration == "reservoir" or self.trim > 0
         return Collected(
