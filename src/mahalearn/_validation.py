@@ -476,8 +476,8 @@ def check_components(value):
         return None
     if isinstance(value, numbers.Integral) or not is_real(value):
         return check_count(value, "n_components")
-    what = "a whole number of components, or the fraction to keep, above 0 and up to 1"
-    return check_real(value, "n_components", what, lambda number: 0 < number <= 1)
+    what = "the fraction to keep, above 0 and up to 1 (a number of components is an int)"
+    return check_real(value, "n_components as a float", what, lambda number: 0 < number <= 1)
 
 
 # --- rows of numbers ------------------------------------------------------------------------------

@@ -307,9 +307,7 @@ class FittedGaussians(NamedTuple):
         return d2, log_dets, n_directions
 
     def _marginal(self, observed):
-        gaussians = self.gaussians.marginal(observed)
-        if gaussians is None:
-            gaussians = self.dense().marginal(observed)
+        gaussians = self.gaussians.marginal(observed) or self.dense().marginal(observed)
         return self.weighted(self.weighting, gaussians)
 
     def weighted(self, weighting, gaussians=None):

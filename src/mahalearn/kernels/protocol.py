@@ -330,14 +330,10 @@ def resolve_gamma(gamma, X):
 # --- kernels of any kind --------------------------------------------------------------------------
 
 
-def check_kernel_name(kernel):
-    """A kernel's name as the tables spell it."""
-    return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES, *GROUPS))
-
-
 def name_of(kernel):
     """The name of a kernel, checked; None for a function or an object."""
-    return check_kernel_name(kernel) if isinstance(kernel, str) else None
+    names = *KERNEL_NAMES, "precomputed", *MEASURES, *GROUPS
+    return check_choice(kernel, "kernel", names) if isinstance(kernel, str) else None
 
 
 def is_precomputed(kernel):

@@ -20,7 +20,12 @@ from .._validation import SYMMETRY_RTOL, check_choice, check_objects, dtype_kind
 
 # Pairs of a block on the diagonal that a function said to be symmetric is checked with.
 _CHECKED = 8
-SYMMETRIZE = ("mean", "min", "max", None)
+_COMBINED = {
+    "mean": lambda there, back: (there + back) / 2,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+SYMMETRIZE = (*_COMBINED, None)
 
 
 @dataclass(frozen=True)
@@ -312,7 +317,7 @@ def pair_block(measure, A, B, same, symmetrize, start=(0, 0)):
     values = np.asarray(measure.block(A, B), dtype=np.float64)
     if not measure.symmetric and symmetrize is not None:
         back = values if same else np.asarray(measure.block(B, A), dtype=np.float64)
-        values = _symmetric(values, back.T, symmetrize)
+        values = _COMBINED[symmetrize](values, back.T)
     if values.shape != (len(A), len(B)):
         raise ValueError(
             f"{type(measure).__name__} gave a block of shape {values.shape} for {len(A)} and "
@@ -329,15 +334,6 @@ def pair_block(measure, A, B, same, symmetrize, start=(0, 0)):
     if same and measure.self_value is not None:
         np.fill_diagonal(values, measure.self_value)
     return values
-
-
-def _symmetric(there, back, how):
-    match how:
-        case "min":
-            return np.minimum(there, back)
-        case "max":
-            return np.maximum(there, back)
-    return (there + back) / 2
 
 
 def place(out, rows, cols, values, half):

@@ -17,7 +17,8 @@ from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs, compiled
 from .base import Measure, Prepared
 
 NUMERIC = ("absolute", "angular", "euclidean")
-NORMALIZE = ("longer", "sum", None)
+_LENGTHS = {"longer": np.maximum, "sum": np.add}
+NORMALIZE = (*_LENGTHS, None)
 # Fractional numbers are no symbols if more than this share of them, among at least so many, differ;
 # nor if there are more different ones than an alphabet of codes has (measurements to one decimal).
 _DISTINCT, _FEW_SYMBOLS, _ALPHABET = 0.9, 20, 30
@@ -151,12 +152,8 @@ class EditDistance(Measure):
                 values = all_pairs("edit", a, b, *numbers, symmetric=self.symmetric)
             P, Q = P.arrays, Q.arrays
         lengths = [len(x) for x in P], [len(y) for y in Q]
-        match check_choice(self.normalize, "normalize", NORMALIZE):
-            case "longer":
-                return values / np.maximum.outer(*lengths)
-            case "sum":
-                return values / np.add.outer(*lengths)
-        return values
+        normalize = check_choice(self.normalize, "normalize", NORMALIZE)
+        return values if normalize is None else values / _LENGTHS[normalize].outer(*lengths)
 
     def _replacing(self):
         """Kind of the cost of replacing one symbol by another, and its number."""

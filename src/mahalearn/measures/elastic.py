@@ -23,12 +23,14 @@ OPTIONS: dict[Method, tuple[str, ...]] = {
     "dtw": ("window",),
     "msm": ("window", "cost"),
     "erp": ("window", "gap"),
-    "twe": ("window", "cost", "stiffness"),
+    "twe": ("window", "stiffness", "cost"),
     "lcss": ("window", "epsilon"),
     "edr": ("window", "epsilon"),
     "frechet": ("window",),
 }
 METHODS = tuple(OPTIONS)
+# Parameters that a recurrence takes as numbers, in the order of OPTIONS, and their checks.
+_NUMBERS = {"cost": check_not_negative, "stiffness": check_not_negative, "gap": check_real}
 
 
 class Elastic(Measure):
@@ -163,15 +165,8 @@ class Elastic(Measure):
 
     def _parameters(self, method):
         """The numbers that the recurrence takes."""
-        match method:
-            case "msm":
-                return (check_not_negative(self.cost, "cost"),)
-            case "erp":
-                return (check_real(self.gap, "gap"),)
-            case "twe":
-                stiffness = check_not_negative(self.stiffness, "stiffness")
-                return stiffness, check_not_negative(self.cost, "cost")
-        return ()
+        names = [name for name in OPTIONS[method] if name in _NUMBERS]
+        return [_NUMBERS[name](getattr(self, name), name) for name in names]
 
     def _tolerances(self, arrays):
         """(series, channels): what two values may differ by and still match."""

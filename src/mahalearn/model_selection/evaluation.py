@@ -32,7 +32,6 @@ from ..kernels.protocol import (
     POLYNOMIAL,
     WITH_GAMMA,
     as_kernel,
-    check_kernel_name,
     fit_kernel,
     fit_named_kernel,
     is_named,
@@ -201,9 +200,9 @@ def _resolved(classifier, objects):
     """Changes of a classifier's kernel parameters, a list; objects(): its SearchData."""
     kernel, gamma = classifier.kernel, classifier.gamma
     if isinstance(gamma, Multiple):
-        name, X = check_kernel_name(kernel), objects().sample(kernel)
-        standardize = standardizes(classifier.standardize, name, X)
-        unit = fit_named_kernel(name, X, coef0=classifier.coef0, standardize=standardize).gamma
+        X = objects().sample(kernel)
+        standardize = standardizes(classifier.standardize, kernel, X)
+        unit = fit_named_kernel(kernel, X, coef0=classifier.coef0, standardize=standardize).gamma
         change = {"gamma": float(unit * gamma.factor)}
         if isinstance(classifier.standardize, str):  # the width belongs to these columns
             change["standardize"] = standardize
@@ -350,9 +349,8 @@ def _kernel_groups(trials, objects):
 
 
 def _with_landmarks(settings, objects):
-    first, source = settings[0].trials[0].estimator, objects.landmarks
-    if source is None:
-        source = first.landmark_source(objects.X, objects.y)
+    first = settings[0].trials[0].estimator
+    source = objects.landmarks or first.landmark_source(objects.X, objects.y)
     estimators = [setting.trials[0].estimator for setting in settings]
     shared = len({frozen(e.kernel) for e in estimators}) == 1
     shared = shared or (not source.scanned.sparse and same_landmarks(estimators))
