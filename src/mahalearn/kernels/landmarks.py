@@ -519,21 +519,18 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return check_objects(X, self, reset=reset)
 
     def _fit_precomputed(self, X):
+        positions = self.landmarks
         if to_choose(self.landmarks):
             refuse_to_choose(X)
-            m = _MOST_LANDMARKS if is_auto(self.landmarks) else self.landmarks
-            positions = np.arange(len(X))
+            auto, positions = is_auto(self.landmarks), np.arange(len(X))
+            m = _MOST_LANDMARKS if auto else self.landmarks
             if m < len(X):
                 lookup = CheckedKernel(X)
                 positions = choose_landmarks(lookup, positions, m, self.method, self.random_state)
-            if is_auto(self.landmarks):
-                positions = positions[
-                    : _enough(X[:, positions], X[np.ix_(positions, positions)], X.diagonal())
-                ]
-            self.landmarks_ = positions
-            self.columns_ = positions
-            return LandmarkKernel(None, X[np.ix_(positions, positions)])
-        self.landmarks_, self.columns_ = landmark_columns(self.landmarks, X)
+            if auto:
+                K = X[np.ix_(positions, positions)]
+                positions = positions[: _enough(X[:, positions], K, X.diagonal())]
+        self.landmarks_, self.columns_ = landmark_columns(positions, X)
         return LandmarkKernel(None, X[np.ix_(self.landmarks_, self.columns_)])
 
     def _choose(self, X, kernel):

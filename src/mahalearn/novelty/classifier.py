@@ -176,6 +176,11 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         method = check_choice(self.method, "method", METHODS)
         self._score = check_choice(self.nonconformity, "nonconformity", NONCONFORMITIES)
+        if method == "full" and not self.class_conditional:
+            raise ValueError(
+                "class_conditional=False is for methods 'cross' and 'split': the closed form ranks "
+                "within a class."
+            )
         check_classifier(self.estimator)
         refuse_dask(self, X, y)
         X = self._check_objects(X, reset=True)
@@ -194,17 +199,10 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         exact = not reason and not searched and self.class_conditional
         if method == "full" or (method == "auto" and exact):
             self._full = self._fit_full(X, codes, required=method == "full")
-        if self._full is not None:
-            method = "full"
-            if not self.class_conditional:
-                raise ValueError(
-                    "class_conditional=False is for methods 'cross' and 'split': the closed form "
-                    "ranks within a class."
-                )
-        else:
-            method = "cross" if method in ("auto", "full") else method
-            self._fit_folds(X, y, codes, method)
-        self.method_ = method
+        self.method_ = "full"
+        if self._full is None:
+            self.method_ = "split" if method == "split" else "cross"
+            self._fit_folds(X, y, codes, self.method_)
         scope = "class-conditional" if self.class_conditional else "marginal"
         who = "of class j" if self.class_conditional else "of the mixture of the classes"
         self.guarantee_ = (
