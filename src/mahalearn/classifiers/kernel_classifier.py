@@ -685,3 +685,19 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             0 for landmarks; small where the landmarks represent the object well.
         """
         return self._training.residual(self._check_query(X), self_similarity)
+
+
+class LinearClassifier(KernelClassifier):
+    """Kernel classifiers with a LinearPath; the objects may have weights."""
+
+    fit = weighted_fit
+
+    @fitted_attribute
+    def intercept_(self, models: Any) -> np.ndarray:
+        """Constants: scores are ``k @ dual_coef_ + intercept_``."""
+        return self._all_columns(models.models[0].offsets, np.nan)
+
+    @fitted_attribute
+    def dual_coef_(self, models: Any) -> np.ndarray:
+        """Coefficients of each class, in the order of the training objects or landmarks."""
+        return self._all_columns(models.models[0].coefficients[self._training.as_given], np.nan)

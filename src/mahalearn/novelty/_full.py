@@ -267,7 +267,7 @@ def why_refitted(kernel, standardize, X):
         standardized = standardizes(standardize, kernel, X) is True
         return "the columns are standardised by the training objects." if standardized else ""
     learner = as_kernel(kernel)
-    if getattr(learner, "measure_is_stateless", False) or is_stateless(learner):
+    if learner.measure_is_stateless or learner.stateless:
         return ""
     name = learner if isinstance(learner, BaseEstimator) else type(learner).__name__
     return f"the kernel {name} is fitted to the training objects."
