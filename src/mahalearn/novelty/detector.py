@@ -48,7 +48,7 @@ from ..kernels.protocol import (
     takes_vectors,
 )
 from ..training.exact import fit_training
-from ..training.sample import joined_rows
+from ..training.sample import join_rows
 from ._folds import class_distances, class_folds, draw_by_class, fit_folds
 from ._full import (
     SPECTRA_AS_THEY_ARE,
@@ -570,7 +570,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                     "its own kernel."
                 )
             objects = self._training.X
-            pool = joined_rows(objects, X, np.arange(len(objects) + len(X)))
+            pool = join_rows(objects, X, np.arange(len(objects) + len(X)))
             kernel, gram = fit_kernel_and_gram(self.kernel, pool, **self._kernel_options(pool))
             return kernel_matrix(kernel, pool, pool) if gram is None else gram
         if batch_kernel is None:

@@ -80,7 +80,7 @@ class RowSample:
         codes, folds = np.concatenate([self.codes, codes]), np.concatenate([self.folds, folds])
         order = np.argsort(keys, kind="stable")
         index = order[leading(codes[order], self.size)]
-        self.rows = joined_rows(self.rows, rows, index)
+        self.rows = join_rows(self.rows, rows, index)
         self.keys, self.codes, self.folds = keys[index], codes[index], folds[index]
         self.values = None
 
@@ -156,8 +156,8 @@ def key_limit(n, size, seed=0):
     return smallest[-1]
 
 
-def joined_rows(a, b, index):
-    """Rows at positions of a and b together, whatever holds them."""
+def join_rows(a, b, index):
+    """Rows at positions of a and b together, whatever holds them; a may be None."""
     n = 0 if a is None else len(a)
     if n == 0:
         return take(b, index)
