@@ -12,7 +12,7 @@ import mahalearn
 ROOT = Path(mahalearn.__file__).parent
 # Three floors. A layer may import itself and what stands before it.
 LIBRARY = [
-    {"_lazy", "_sparse", "_typing"},
+    {"_array_api", "_lazy", "_sparse", "_typing"},
     {"formulas"},
     {"_memory", "_progress", "_validation", "display", "results"},
     {"measures", "table_encoder"},

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from ._array_api import like
 from ._sparse import column_moments, is_sparse
 from ._typing import Kernel, Objects, Spectrum, Standardize
 from ._validation import (
@@ -23,7 +24,6 @@ from ._validation import (
     check_objects,
     check_sample_weight,
     is_word,
-    like,
     refuse_dask,
     refuse_dask_query,
     refuse_fit_params,
@@ -64,7 +64,8 @@ def refuses_weights(fit: Fit) -> Fit:
 
 
 def _has_probabilities(estimator):
-    if hasattr(estimator, "temperature_") or estimator._expects_probabilities():
+    expected = estimator._expects_temperature and "classes_" not in vars(estimator)
+    if hasattr(estimator, "temperature_") or expected:
         return True
     raise AttributeError(
         f"{type(estimator).__name__} has no probabilities here: its scores rank the classes and "
@@ -105,9 +106,8 @@ class ScoreClassifierMixin(ClassifierMixin):
     def _model_temperature(self):
         """The temperature of the fitted model itself, None where its scores are not calibrated."""
 
-    def _expects_probabilities(self):
-        """True before a fit that will give a temperature."""
-        return False
+    # True before a fit that will give a temperature.
+    _expects_temperature = False
 
     def predict(self, X: Objects) -> np.ndarray:
         """Predict the class of each row of X.
@@ -271,7 +271,7 @@ def class_scores(model, X):
         best = scores.max(axis=1)
         return scores - best[:, None], np.maximum(model.rounding_, TIE_RTOL * np.abs(best))
     predicted = np.searchsorted(model.classes_, model.predict(X))
-    scores = _foreign_scores(model, X)
+    scores = foreign_scores(model, X)
     if scores is None:
         return np.eye(len(model.classes_))[predicted], 0.0
     rows, first = np.arange(len(X)), winners(scores)
@@ -279,9 +279,12 @@ def class_scores(model, X):
     return scores, 0.0
 
 
-def _foreign_scores(model, X):
-    """A score for each class (m, c), a new array; None where the classifier has none."""
-    if hasattr(model, "decision_function"):
+def foreign_scores(model, X, decisions=True):
+    """A score for each class (m, c), a new array; None where the classifier has none.
+
+    decisions: those of its decision function may be taken.
+    """
+    if decisions and hasattr(model, "decision_function"):
         scores = np.array(model.decision_function(X), dtype=float)
         if scores.ndim == 1:
             return np.column_stack([np.zeros(len(X)), scores])
@@ -301,11 +304,10 @@ def refit_scores(candidates, X, y, X_test, **fit_params):
 class DensityClassifierMixin(ScoreClassifierMixin):
     """The same, where the scores are ln P(ω_j|x) but for what is common to the classes."""
 
+    _expects_temperature = True
+
     def _model_temperature(self):
         return 1.0
-
-    def _expects_probabilities(self):
-        return True
 
 
 class KernelEstimator(BaseEstimator):
@@ -338,8 +340,13 @@ class KernelEstimator(BaseEstimator):
         return tags
 
     def _all_columns(self, values, fill):
-        """Values (n, c) of all classes from those of the classes that a model has."""
-        return values
+        """Values (…, c) of all classes from those of the classes that have objects."""
+        counts = self._training.counts
+        if counts.all():
+            return values
+        out = np.full((*np.shape(values)[:-1], len(counts)), fill)
+        out[..., counts > 0] = values
+        return out
 
     def _fit_training(self, X, y, fitted=None, weights=None):
         """Check the training data; sets classes_ and kernel_; returns the training set.

@@ -1,7 +1,8 @@
-"""Public names that are imported on first use, so that importing a package costs nothing."""
+"""What is imported on first use: public names, and the libraries of the extras."""
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 ROOT = __name__.partition(".")[0]
 
@@ -20,3 +21,11 @@ def lazy(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: sorted(homes), sorted(homes)
+
+
+def extra_module(module: str, purpose: str, extra: str) -> Any:
+    """A module of an extra; where it is absent, an error that names its purpose and the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f'{purpose}: pip install "{ROOT}[{extra}]".') from error

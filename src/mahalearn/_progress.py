@@ -3,10 +3,10 @@
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import TypeVar
 
 T = TypeVar("T")
-_said = False
 
 
 @contextlib.contextmanager
@@ -40,12 +40,10 @@ def with_bar(items: Iterable[T], total: int, description: str) -> Iterator[T]:
             advance()
 
 
+@cache
 def _say_once() -> None:
-    global _said
-    if not _said:
-        _said = True
-        warnings.warn(
-            'No progress is shown without rich: pip install "mahalearn[progress]".',
-            UserWarning,
-            stacklevel=5,
-        )
+    warnings.warn(
+        'No progress is shown without rich: pip install "mahalearn[progress]".',
+        UserWarning,
+        stacklevel=5,
+    )

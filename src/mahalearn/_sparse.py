@@ -112,9 +112,7 @@ def inner_products(X, Y):
     """xᵀy of all pairs, a new dense matrix; X, Y or both are sparse."""
     if not is_sparse(X):
         return np.ascontiguousarray((Y.matrix @ X.T).T)
-    if not is_sparse(Y):
-        return X.matrix @ Y.T
-    return (X.matrix @ Y.transposed).toarray()
+    return (X.matrix @ Y.transposed).toarray() if is_sparse(Y) else X.matrix @ Y.T
 
 
 def column_moments(X, weights=None):

@@ -5,7 +5,7 @@ The words are checked again when an estimator is fitted. Aliases that several cl
 here; the words of a single option stand in its signature.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -39,7 +39,6 @@ ClassWeight = Mapping[Any, float] | Literal["balanced"]
 RandomState = int | np.random.RandomState
 Generator = int | np.random.Generator
 File = str | PathLike[str]
-Floats = Sequence[float] | np.ndarray
 # A regularisation value, or one for each class.
 Reg = float | ArrayLike | Literal["auto"]
 
@@ -62,7 +61,6 @@ __all__ = [
     "ArrayLike",
     "ClassWeight",
     "File",
-    "Floats",
     "Gamma",
     "Generator",
     "Kernel",

@@ -2,7 +2,6 @@
 
 import numbers
 import os
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from ._sparse import SparseRows, is_sparse
+from ._array_api import as_numpy
+from ._sparse import as_rows, is_sparse
 
 # Relative asymmetry up to which a matrix is taken to be symmetric but for rounding (of float32).
 SYMMETRY_RTOL = 1e-5
@@ -83,7 +82,7 @@ def check_finite_distances(d2):
 def sorted_labels(y):
     """Class labels, one or more: (classes, codes). Labels that cannot be sorted are refused."""
     refuse_missing_labels(y)
-    classes, codes = _unique_labels(y, return_inverse=True)
+    classes, codes = unique_labels(y, return_inverse=True)
     check_classification_targets(y)
     return classes, codes
 
@@ -113,7 +112,7 @@ def refuse_missing_labels(y):
         )
 
 
-def _unique_labels(y, **wanted):
+def unique_labels(y, **wanted):
     """np.unique of labels; those that cannot be sorted are refused."""
     try:
         return np.unique(y, **wanted)
@@ -132,11 +131,6 @@ def check_classes(y):
             "sample_weight 0 do not count."
         )
     return classes, codes
-
-
-def distinct_labels(y):
-    """Sorted labels of one batch and their numbers; labels that cannot be sorted are refused."""
-    return _unique_labels(y, return_counts=True)
 
 
 def refuse_mixed_labels(labels):
@@ -229,8 +223,7 @@ def comes_in_parts(X, y):
 def refuse_dask(estimator, *collections):
     """Refuse a dask collection, instead of converting it."""
     if any(is_dask_collection(X) for X in collections):
-        takes = "landmarks" in estimator.get_params(deep=False)
-        remedy = "set landmarks=, or " if takes else ""
+        remedy = "set landmarks=, or " if "landmarks" in estimator.get_params(deep=False) else ""
         raise TypeError(
             f"{type(estimator).__name__} needs all training objects in memory and does not take "
             f"dask collections; {remedy}call .compute() on them first."
@@ -436,30 +429,27 @@ def is_whole(value):
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def check_real(value, name, kind="finite"):
-    """A finite number."""
-    if not is_real(value) or not np.isfinite(value) or (kind == "positive" and value <= 0):
-        raise ValueError(f"{name} must be a {kind} number; got {value!r}.")
+def check_real(value, name, what="a finite number", allowed=lambda number: True):
+    """A finite number for which `allowed` is true; what: such a number in words."""
+    if not is_real(value) or not np.isfinite(value) or not allowed(value):
+        raise ValueError(f"{name} must be {what}; got {value!r}.")
     return float(value)
 
 
 def check_positive(value, name):
     """A positive finite number."""
-    return check_real(value, name, "positive")
+    return check_real(value, name, "a positive number", lambda number: number > 0)
 
 
 def check_not_negative(value, name):
     """A finite number that is 0 or more."""
-    if check_real(value, name) < 0:
-        raise ValueError(f"{name} must not be negative; got {value!r}.")
-    return float(value)
+    what = "a finite number that is not negative"
+    return check_real(value, name, what, lambda number: number >= 0)
 
 
 def check_share(value, name):
     """A number between 0 and 1, both excluded."""
-    if not 0 < check_real(value, name) < 1:
-        raise ValueError(f"{name} must be between 0 and 1; got {value!r}.")
-    return value
+    return check_real(value, name, "between 0 and 1", lambda number: 0 < number < 1)
 
 
 def check_unless_word(value, name, words, check):
@@ -475,34 +465,22 @@ def check_count(value, name, at_most=None):
     return int(value)
 
 
-def check_fraction(value, name):
-    """A number from 0 up to 1, 1 excluded."""
-    if not is_real(value) or not 0 <= value < 1:
-        raise ValueError(f"{name} must be a number from 0 to below 1, or None; got {value!r}.")
-    return float(value)
-
-
 def check_shrinkage(value):
     """A number from 0 to 1, "auto", or None."""
     if value is None or is_word(value, "auto"):
         return value
-    if not is_real(value) or not 0 <= value <= 1:
-        raise ValueError(f"shrinkage must be a number from 0 to 1, 'auto' or None; got {value!r}.")
-    return float(value)
+    what = "a number from 0 to 1, 'auto' or None"
+    return check_real(value, "shrinkage", what, lambda number: 0 <= number <= 1)
 
 
 def check_components(value):
     """A number of components, a fraction to keep (a float), or None for all."""
     if value is None:
         return None
-    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        if not 0 < value <= 1:
-            raise ValueError(
-                f"n_components as a float is the fraction to keep, above 0 and up to 1; "
-                f"got {value!r}. A number of components is an int."
-            )
-        return float(value)
-    return check_count(value, "n_components")
+    if isinstance(value, numbers.Integral) or not is_real(value):
+        return check_count(value, "n_components")
+    what = "the fraction to keep, above 0 and up to 1 (a number of components is an int)"
+    return check_real(value, "n_components as a float", what, lambda number: 0 < number <= 1)
 
 
 # --- rows of numbers ------------------------------------------------------------------------------
@@ -526,59 +504,17 @@ def validate_rows(estimator, X, *y, **options):
             "X contains dates or time differences, which are not numbers. Convert them to numbers "
             "in a unit of your choice first, such as days since a date."
         )
-    if not issparse(X) or not options.get("accept_sparse"):
-        return validate_data(estimator, X, *y, **{**options, "accept_sparse": False})
-    checked = validate_data(estimator, X, *y, **{**options, "accept_sparse": "csr"})
-    if isinstance(checked, tuple):
-        return SparseRows(checked[0]), *checked[1:]
-    return SparseRows(checked)
-
-
-# --- arrays of other libraries --------------------------------------------------------------------
-
-
-def is_foreign(X):
-    """True for a tensor or array that scikit-learn's array API dispatch leaves as it is."""
-    foreign = hasattr(X, "__array_namespace__") or _is_torch(X)
-    return foreign and not isinstance(X, np.ndarray) and get_config()["array_api_dispatch"]
-
-
-def as_numpy(estimator, X):
-    """A NumPy array in place of a foreign one, if the estimator gives its results back as such."""
-    if not is_foreign(X):
-        return X
-    if not getattr(estimator, "_converts_arrays", False):
-        refuse_tensors(estimator, X)
-    return np.asarray(_namespace(X).asarray(X, device="cpu") if _is_torch(X) else X)
-
-
-def like(X, values):
-    """Results as arrays of the library and on the device of X; texts stay a NumPy array."""
-    if not is_foreign(X) or values.dtype.kind not in "biuf":
-        return values
-    return _namespace(X).asarray(values, device=X.device)
-
-
-def _is_torch(X):
-    return type(X).__module__.split(".")[0] == "torch"
-
-
-def _namespace(X):
-    return sys.modules["torch"] if _is_torch(X) else X.__array_namespace__()
-
-
-def refuse_tensors(estimator, X):
-    """Refuse arrays that scikit-learn's array API dispatch would not convert to NumPy."""
-    kind = type(X)
-    if is_foreign(X):
-        raise TypeError(
-            f"{type(estimator).__name__} computes with NumPy arrays and does not take part in "
-            f"scikit-learn's array API dispatch; got {kind.__module__}.{kind.__name__}. Pass a "
-            "NumPy array (X.numpy() of a tensor), or set array_api_dispatch=False."
-        )
+    options["accept_sparse"] = "csr" if issparse(X) and options.get("accept_sparse") else False
+    checked = validate_data(estimator, X, *y, **options)
+    return (as_rows(checked[0]), checked[1]) if isinstance(checked, tuple) else as_rows(checked)
 
 
 # --- collections of objects: lists, arrays, tables, sparse matrices -------------------------------
+
+
+def dtype_kind(X):
+    """NumPy's letter for the type of an array's values, "" of what is no array."""
+    return getattr(getattr(X, "dtype", None), "kind", "")
 
 
 def take(X, index):
@@ -627,7 +563,7 @@ def refuse_objects(X):
     what = None
     if getattr(X, "ndim", 2) > 2:
         what = f"an array of shape {X.shape}"
-    elif getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "T") and X.ndim == 1:
+    elif dtype_kind(X) in ("O", "U", "T") and X.ndim == 1:
         what = "strings" if all(isinstance(x, str) for x in X) else None
     elif isinstance(X, (list, tuple)) and len(X):
         if all(isinstance(x, tuple) and len(x) == 2 and getattr(x[0], "ndim", 0) == 2 for x in X):

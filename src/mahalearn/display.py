@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ._lazy import extra_module
 from ._typing import ArrayLike, Objects
 from .formulas.linalg import negative_fraction, signature
 
@@ -18,31 +19,28 @@ CLASS_COLORS = ("#3b6ea5", "#c8553d", "#5b8c5a", "#8a5a99", "#b08a2e", "#4a4a4a"
 _MARKERS = "osD^vP"
 
 
-def check_matplotlib():
-    """matplotlib.pyplot, or an error that says how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'Plots need matplotlib, which is not installed: pip install "mahalearn[plot]".'
-        ) from error
-    return plt
-
-
 def _axes(display, ax):
     """Where a display draws, which it remembers."""
-    display.ax_ = check_matplotlib().subplots()[1] if ax is None else ax
+    if ax is None:
+        _, ax = extra_module("matplotlib.pyplot", "Plots need matplotlib", "plot").subplots()
+    display.ax_ = ax
     display.figure_ = display.ax_.figure
     return display.ax_
 
 
-def _last_step(estimator, X=None):
-    """The last step of a pipeline or the best estimator of a search, and X as it sees it."""
+def _last_step(estimator, method, remedy, X=None):
+    """The last step of a pipeline or the best of a search, and X as it sees it.
+
+    Without the method it is refused with a remedy.
+    """
     if hasattr(estimator, "cv_results_"):
-        return _last_step(estimator.best_estimator_, X)
-    if not hasattr(estimator, "steps"):
-        return estimator, X
-    return _last_step(estimator[-1], None if X is None else estimator[:-1].transform(X))
+        return _last_step(estimator.best_estimator_, method, remedy, X)
+    if hasattr(estimator, "steps"):
+        X = None if X is None else estimator[:-1].transform(X)
+        return _last_step(estimator[-1], method, remedy, X)
+    if not hasattr(estimator, method):
+        raise TypeError(f"{type(estimator).__name__} has no {method}. {remedy}")
+    return estimator, X
 
 
 def _ordered_labels(y, classes):
@@ -132,13 +130,11 @@ class SpectrumDisplay:
         display : SpectrumDisplay
             The display, drawn.
         """
-        estimator, _ = _last_step(estimator)
-        if not hasattr(estimator, "kernel_spectrum"):
-            raise TypeError(
-                f"SpectrumDisplay needs a kernel estimator; {type(estimator).__name__} has no "
-                "kernel_spectrum. For a matrix pass its eigenvalues to SpectrumDisplay, or use "
-                "mahalearn.proximity.diagnose(matrix).plot()."
-            )
+        remedy = (
+            "SpectrumDisplay needs a kernel estimator. For a matrix pass its eigenvalues, or use "
+            "mahalearn.proximity.diagnose(matrix).plot()."
+        )
+        estimator, _ = _last_step(estimator, "kernel_spectrum", remedy)
         name = type(estimator).__name__ if name is None else name
         return cls(eigenvalues=estimator.kernel_spectrum(), name=name).plot(ax=ax)
 
@@ -242,12 +238,8 @@ class DissimilaritySpaceDisplay:
         display : DissimilaritySpaceDisplay
             The display, drawn.
         """
-        last, X = _last_step(estimator, X)
-        if not hasattr(last, "mahalanobis"):
-            raise TypeError(
-                "DissimilaritySpaceDisplay needs an estimator with distances to the classes; "
-                f"{type(last).__name__} has no mahalanobis."
-            )
+        remedy = "DissimilaritySpaceDisplay needs an estimator with distances to the classes."
+        last, X = _last_step(estimator, "mahalanobis", remedy, X)
         pair, columns = _two_classes(last, classes)
         d2 = last.mahalanobis(X)[:, columns]
         decide = pair_rule(last, columns)
@@ -415,12 +407,11 @@ class CoomansDisplay:
         display : CoomansDisplay
             The display, drawn.
         """
-        last, X = _last_step(estimator, X)
-        if not hasattr(last, "training_distances"):
-            raise TypeError(
-                "CoomansDisplay needs a KernelMahalanobisNovelty; for other distances use "
-                f"CoomansDisplay.from_predictions. Got {type(last).__name__}."
-            )
+        remedy = (
+            "CoomansDisplay needs a KernelMahalanobisNovelty; for other distances use "
+            "CoomansDisplay.from_predictions."
+        )
+        last, X = _last_step(estimator, "training_distances", remedy, X)
         pair, columns = _two_classes(last, classes)
         position = {column: i for i, column in enumerate(columns)}
         return cls.from_predictions(
@@ -601,15 +592,14 @@ class TypicalityDisplay:
         display : TypicalityDisplay
             The display, drawn.
         """
-        last, X = _last_step(estimator, X)
-        if not hasattr(last, "p_none"):
-            raise TypeError(
-                "TypicalityDisplay needs a KernelMahalanobisNovelty; for computed p-values use "
-                f"TypicalityDisplay.from_predictions. Got {type(last).__name__}."
-            )
+        remedy = (
+            "TypicalityDisplay needs a KernelMahalanobisNovelty; for computed p-values use "
+            "TypicalityDisplay.from_predictions."
+        )
+        last, X = _last_step(estimator, "p_none", remedy, X)
         level = last.level if level is None else level
-        classes = getattr(last, "class_labels_", None)
-        return cls(p_values=last.p_none(X), y=y, level=level, classes=classes).plot(ax=ax)
+        display = cls(p_values=last.p_none(X), y=y, level=level, classes=last.class_labels_)
+        return display.plot(ax=ax)
 
     @classmethod
     def from_predictions(

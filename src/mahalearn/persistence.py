@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._lazy import extra_module
 from ._typing import File
 from .results import versions, write_bytes
 
@@ -621,11 +622,7 @@ def _facts(model):
 
 
 def _skops():
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError('Saving models needs skops: pip install "mahalearn[cli]".') from None
-    return skops.io
+    return extra_module("skops.io", "Saving models needs skops", "cli")
 
 
 def _unknown(types_, trusted):

@@ -1,6 +1,6 @@
 """The displays hold the right arrays and draw them."""
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -81,14 +81,7 @@ def test_a_pair_of_more_classes():
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def no_matplotlib(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"mahalearn\[plot\]"):
         SpectrumDisplay(eigenvalues=[1.0]).plot()
 

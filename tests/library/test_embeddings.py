@@ -730,7 +730,7 @@ MISTAKES = {
     "covariance='full'": {"covariance": "full"},
     "calibration='cv'": {"calibration": "cv"},
     "normalize='yes'": {"normalize": "yes"},
-    "pseudo_rows must not": {"pseudo_rows": -1},
+    "pseudo_rows must be a finite number that is not negative": {"pseudo_rows": -1},
     "reg must be a positive": {"reg": 0},
     "trim must be": {"trim": 0.5},
     "trim goes through": {"trim": 0.1, "calibration": "split"},

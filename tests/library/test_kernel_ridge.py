@@ -36,7 +36,7 @@ def indefinite(n=24, m=7, seed=0):
 def test_path_equals_ridge_on_explicit_features():
     K, k, Y = indefinite()
     Z, z = naive.flipped_features(K, k)
-    for lam, model in zip(LAMBDAS, ridge_path(K, Y, LAMBDAS), strict=True):
+    for lam, model in zip(LAMBDAS, ridge_path(ridge_spectrum(K), Y, LAMBDAS), strict=True):
         assert_allclose(model.scores(k), naive.ridge_with_intercept(Z, Y, z, lam), atol=1e-8)
         assert_allclose(model.scores(K), naive.ridge_with_intercept(Z, Y, Z, lam), atol=1e-8)
 
@@ -44,7 +44,7 @@ def test_path_equals_ridge_on_explicit_features():
 def test_leave_one_out_equals_dropping_each_object():
     K, k, Y = indefinite()
     Z, _ = naive.flipped_features(K, k)
-    held_out = ridge_leave_one_out(K, Y, LAMBDAS)
+    held_out = ridge_leave_one_out(ridge_spectrum(K), Y, LAMBDAS)
     assert held_out.shape == (len(LAMBDAS), *Y.shape)
     for i in range(len(K)):
         rest = np.arange(len(K)) != i
@@ -56,12 +56,12 @@ def test_leave_one_out_equals_dropping_each_object():
 def test_definite_kernels_give_ordinary_ridge():
     X, z = rng.normal(size=(30, 4)), rng.normal(size=(6, 4))
     Y = rng.normal(size=(30, 2))
-    for lam, model in zip(LAMBDAS, ridge_path(X @ X.T, Y, LAMBDAS), strict=True):
+    for lam, model in zip(LAMBDAS, ridge_path(ridge_spectrum(X @ X.T), Y, LAMBDAS), strict=True):
         expected = Ridge(alpha=lam).fit(X, Y).predict(z)
         assert_allclose(model.scores(z @ X.T), expected, atol=1e-9)
     # scikit-learn's KernelRidge has no intercept: the same on what is centred already
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    model = ridge_path(np.tanh(X) @ np.tanh(X).T, Y, [0.5])[0]
+    model = ridge_path(ridge_spectrum(np.tanh(X) @ np.tanh(X).T), Y, [0.5])[0]
     centred = np.tanh(X) - np.tanh(X).mean(axis=0)
     expected = KernelRidge(alpha=0.5).fit(centred, Y).predict(centred)
     assert_allclose(model.scores(np.tanh(X) @ np.tanh(X).T), expected, atol=1e-9)
@@ -71,20 +71,26 @@ def test_the_origin_of_the_kernel_does_not_matter():
     K, k, Y = indefinite()
     f, g = rng.normal(size=len(K)), rng.normal(size=len(k))
     moved, rows = K + f[:, None] + f, k + g[:, None] + f
-    for a, b in zip(ridge_path(K, Y, LAMBDAS), ridge_path(moved, Y, LAMBDAS), strict=True):
+    for a, b in zip(
+        ridge_path(ridge_spectrum(K), Y, LAMBDAS),
+        ridge_path(ridge_spectrum(moved), Y, LAMBDAS),
+        strict=True,
+    ):
         assert_allclose(b.scores(rows), a.scores(k), atol=1e-8)
     assert_allclose(
-        ridge_leave_one_out(moved, Y, LAMBDAS), ridge_leave_one_out(K, Y, LAMBDAS), atol=1e-8
+        ridge_leave_one_out(ridge_spectrum(moved), Y, LAMBDAS),
+        ridge_leave_one_out(ridge_spectrum(K), Y, LAMBDAS),
+        atol=1e-8,
     )
 
 
 def test_units_order_and_shared_spectrum():
     K, k, Y = indefinite()
-    expected = [m.scores(k) for m in ridge_path(K, Y, LAMBDAS)]
-    scaled = ridge_path(1e3 * K, Y, [1e3 * lam for lam in LAMBDAS])
+    expected = [m.scores(k) for m in ridge_path(ridge_spectrum(K), Y, LAMBDAS)]
+    scaled = ridge_path(ridge_spectrum(1e3 * K), Y, [1e3 * lam for lam in LAMBDAS])
     assert_allclose([m.scores(1e3 * k) for m in scaled], expected, atol=1e-9)
     order = rng.permutation(len(K))
-    permuted = ridge_path(K[np.ix_(order, order)], Y[order], LAMBDAS)
+    permuted = ridge_path(ridge_spectrum(K[np.ix_(order, order)]), Y[order], LAMBDAS)
     assert_allclose([m.scores(k[:, order]) for m in permuted], expected, atol=1e-9)
     before, spectrum = K.copy(), ridge_spectrum(K)
     assert_array_equal(K, before)
@@ -94,13 +100,13 @@ def test_units_order_and_shared_spectrum():
 
 def test_limits():
     K, k, Y = indefinite()
-    far, near = ridge_path(K, Y, [1e12, 1e-12])
+    far, near = ridge_path(ridge_spectrum(K), Y, [1e12, 1e-12])
     assert_allclose(far.scores(k), np.tile(Y.mean(axis=0), (len(k), 1)), atol=1e-6)
     assert_allclose(near.scores(K), Y, atol=1e-6)
-    constant = ridge_path(np.full((6, 6), 3.0), Y[:6], [1.0])[0]
+    constant = ridge_path(ridge_spectrum(np.full((6, 6), 3.0)), Y[:6], [1.0])[0]
     assert_allclose(constant.scores(np.full((2, 6), 3.0)), np.tile(Y[:6].mean(axis=0), (2, 1)))
     assert ridge_spectrum(np.full((6, 6), 3.0)).scale == 1
-    held_out = ridge_leave_one_out(np.full((6, 6), 3.0), Y[:6], [1.0])[0]
+    held_out = ridge_leave_one_out(ridge_spectrum(np.full((6, 6), 3.0)), Y[:6], [1.0])[0]
     means = [Y[[j for j in range(6) if j != i]].mean(axis=0) for i in range(6)]
     assert_allclose(held_out, means)
 
@@ -110,7 +116,7 @@ def test_noise_is_not_learned():
     codes = np.arange(n) % 2
     Y = class_targets(codes, 2)
     for K in (np.eye(n), np.zeros((n, n)), indefinite(n, 1)[0]):
-        held_out = ridge_leave_one_out(K, Y, [0.01, 1.0, 100.0])
+        held_out = ridge_leave_one_out(ridge_spectrum(K), Y, [0.01, 1.0, 100.0])
         assert ((held_out.argmax(axis=2) == codes).mean(axis=1) < 0.75).all()
 
 
@@ -123,15 +129,15 @@ def test_bad_lambdas_get_a_sentence(lam):
     K, _, Y = indefinite()
     for function in (ridge_path, ridge_leave_one_out):
         with pytest.raises(ValueError, match="lambda must be positive and finite"):
-            function(K, Y, [lam])
+            function(ridge_spectrum(K), Y, [lam])
 
 
 def test_a_lambda_lost_in_rounding_is_refused():
     K, _, Y = indefinite()
     with pytest.raises(ValueError, match="vanishes in rounding"):
-        ridge_leave_one_out(K, Y, [1e-300])
+        ridge_leave_one_out(ridge_spectrum(K), Y, [1e-300])
     with pytest.raises(ValueError, match="at least two objects"):
-        ridge_leave_one_out(np.ones((1, 1)), np.ones((1, 1)), [1.0])
+        ridge_leave_one_out(ridge_spectrum(np.ones((1, 1))), np.ones((1, 1)), [1.0])
 
 
 def solve_svm(C):
@@ -231,17 +237,17 @@ def test_leave_one_out_of_a_definite_kernel_is_exact(kernel):
 def test_leave_one_out_lambdas_are_those_of_the_other_objects():
     X = rng.normal(size=(20, 3))
     K = X @ X.T
-    found = leave_one_out_lambdas(K, [0.1, 2.0])
+    found = leave_one_out_lambdas(ridge_spectrum(K), [0.1, 2.0])
     for i in range(len(K)):
         rest = np.delete(np.arange(len(K)), i)
         scale = ridge_spectrum(K[np.ix_(rest, rest)]).scale
         assert_allclose(found[:, i], np.array([0.1, 2.0]) * len(rest) * scale)
     Y = rng.normal(size=(20, 2))
-    held_out = ridge_leave_one_out(K, Y, found)
+    held_out = ridge_leave_one_out(ridge_spectrum(K), Y, found)
     for i in range(len(K)):
         rest = np.delete(np.arange(len(K)), i)
         for lam, row in zip(found[:, i], held_out[:, i], strict=True):
-            model = ridge_path(K[np.ix_(rest, rest)], Y[rest], [lam])[0]
+            model = ridge_path(ridge_spectrum(K[np.ix_(rest, rest)]), Y[rest], [lam])[0]
             assert_allclose(model.scores(K[i, rest][None])[0], row, atol=1e-7)
 
 
@@ -253,11 +259,11 @@ def test_leave_one_out_of_a_nearly_constant_kernel_is_that_of_refits():
     K = 1 - 1e-12 * ((X[:, None] - X) ** 2).sum(axis=2)
     spectrum, Y = ridge_spectrum(K), np.where(y[:, None] == [0, 1], 1.0, -1.0)
     assert not spectrum.indefinite
-    lambdas = leave_one_out_lambdas(K, [1e-5, 1e-2])
-    held_out = ridge_leave_one_out(K, Y, lambdas)
+    lambdas = leave_one_out_lambdas(ridge_spectrum(K), [1e-5, 1e-2])
+    held_out = ridge_leave_one_out(ridge_spectrum(K), Y, lambdas)
     for i in range(len(K)):
         rest = np.delete(np.arange(len(K)), i)
-        models = ridge_path(K[np.ix_(rest, rest)], Y[rest], lambdas[:, i])
+        models = ridge_path(ridge_spectrum(K[np.ix_(rest, rest)]), Y[rest], lambdas[:, i])
         expected = [model.scores(K[i, rest][None])[0] for model in models]
         assert_allclose(held_out[:, i], expected, atol=0.02)  # K has seven digits
 
@@ -289,8 +295,8 @@ def test_leave_one_out_of_an_indefinite_kernel_is_that_of_refits(spectrum):
 def test_the_formula_for_an_indefinite_kernel_holds_out_the_targets():
     K, _, _ = indefinite(40)
     Y = np.where(np.arange(40)[:, None] % 2 == [0, 1], 1.0, -1.0)
-    lambdas = leave_one_out_lambdas(K, [0.1])
-    held_out = ridge_leave_one_out(K, Y, lambdas)[0]
+    lambdas = leave_one_out_lambdas(ridge_spectrum(K), [0.1])
+    held_out = ridge_leave_one_out(ridge_spectrum(K), Y, lambdas)[0]
     Z, _ = naive.flipped_features(K, K[:1])
     for i in range(len(K)):
         rest = np.delete(np.arange(len(K)), i)

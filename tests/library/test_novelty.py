@@ -655,7 +655,7 @@ def test_what_is_no_classifier_is_refused(problem, estimator):
     [
         (0, "between 0 and 1"),
         (5, "between 0 and 1"),
-        ("x", "must be a finite number"),
+        ("x", "between 0 and 1"),
         (0.01, "lets 1 of 28 objects calibrate; 3 classes need at least 3"),
         (0.95, "lets 27 of 28"),
     ],

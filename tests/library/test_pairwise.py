@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naive
+from mahalearn import _progress
 from mahalearn.measures import (
     EditDistance,
     FunctionMeasure,
@@ -93,7 +94,7 @@ def test_progress_bar(capsys):
 def test_progress_bar_without_rich(monkeypatch):
     """It is left out, with one warning, and nothing else changes."""
     monkeypatch.setitem(sys.modules, "rich", None)
-    monkeypatch.setattr("mahalearn._progress._said", False)
+    _progress._say_once.cache_clear()
     with pytest.warns(UserWarning, match=r"mahalearn\[progress\]") as said:
         D = pairwise(WORDS, excess, progress=True)
         assert_array_equal(pairwise(WORDS, excess, progress=True), D)

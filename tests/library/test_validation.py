@@ -97,7 +97,7 @@ def test_tensors_under_array_dispatch_are_refused(estimator, monkeypatch):
             return 12
 
     monkeypatch.setattr(
-        "mahalearn._validation.get_config", lambda: {**get_config(), "array_api_dispatch": True}
+        "mahalearn._array_api.get_config", lambda: {**get_config(), "array_api_dispatch": True}
     )
     X = np.random.default_rng(0).normal(size=(12, 2))
     clone(estimator).fit(X, LABELS)

@@ -27,19 +27,13 @@ from .._typing import (
     Variant,
 )
 from .._validation import check_choice, check_count, check_priors
-from ..formulas.kernel_mahalanobis import DEFAULT_REG
 from ..formulas.kernel_pca import gaussian_class, quadratic_scores
 from ..formulas.linalg import RANK_RTOL
 from ..formulas.offsets import settled, settling_steps
 from ..training.exact import lookup_kernel
 from ..training.folds import KernelFolds
 from .kernel_classifier import KernelClassifier, Labels, PathModels, fitted_attribute
-from .kernel_quadratic import (
-    check_distance_parameters,
-    dissimilarities_reg,
-    fit_class_distances,
-    mahalanobis,
-)
+from .kernel_quadratic import ClassDistancesMixin
 
 DISCRIMINANTS = ("fisher", "quadratic", "least_squares")
 SINGULAR = ("ridge", "pseudo_inverse")
@@ -281,7 +275,7 @@ def _head_path_scores(heads, steps, d2):
     return np.stack([class_scores(head, d)[0] for head, d in tables], axis=-1)
 
 
-class DissimilaritySpaceDiscriminant(KernelClassifier):
+class DissimilaritySpaceDiscriminant(ClassDistancesMixin, KernelClassifier):
     """A discriminant in the space of the squared kernel Mahalanobis distances to the classes.
 
     Each object is described by its squared distances to the classes, ψ(x) = (d²_1(x), …, d²_c(x)),
@@ -417,12 +411,8 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         self.cv = cv
         self.random_state = random_state
 
-    mahalanobis = mahalanobis
-    auto_value = DEFAULT_REG
-    _dissimilarities_value = dissimilarities_reg
-
     def _check_parameters(self):
-        check_distance_parameters(self)
+        self._check_distance_parameters()
         new_head(self.discriminant, priors=self.priors)
         if self.cv is not None and check_count(self.cv, "cv") < 2:
             raise ValueError(f"cv must be at least 2 folds, or None; got cv={self.cv!r}.")
@@ -433,7 +423,7 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
             )
 
     def _fit_path(self, training, labels, values):
-        distances, _ = fit_class_distances(self, training, values)
+        distances, _ = self._fit_distances(training, values)
         if self.cv is not None:
             d2 = self._out_of_fold(distances, training, labels, values)
         else:
@@ -503,7 +493,7 @@ class DissimilaritySpaceDiscriminant(KernelClassifier):
         parts = []
         for f in range(len(folds)):
             fold = folds[f]
-            model, _ = fit_class_distances(self, fold.training, values)
+            model, _ = self._fit_distances(fold.training, values)
             parts.append(model.sq_distances(fold.queries))
         if not shared.all():
             tests.append(everyone[~shared])

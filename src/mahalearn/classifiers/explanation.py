@@ -86,8 +86,7 @@ def nearest_objects(training, X, n_neighbors):
     kxx, selves = training.self_similarities(X), training.reference_self_similarities()
     order, positions, distances = training.reference_order(), [], []
     for rows in row_chunks(len(X), 3 * len(order)):
-        part = np.concatenate(list(training.pieces(take(X, rows))))
-        d2 = selves - 2 * part
+        d2 = selves - 2 * np.concatenate(list(training.pieces(take(X, rows))))
         if kxx is not None:
             d2 += kxx[rows, None]
         index = np.argsort(d2, axis=1, kind="stable")[:, :n_neighbors]

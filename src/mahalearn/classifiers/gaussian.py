@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._array_api import like
 from .._base import DensityClassifierMixin
 from .._memory import row_chunks
 from .._typing import ArrayLike, Objects, Shrinkage
@@ -21,19 +22,18 @@ from .._validation import (
     check_class_list,
     check_classes,
     check_memory,
+    check_not_negative,
     check_priors,
     check_sample_weight,
     check_shrinkage,
     check_symmetric,
     comes_in_parts,
     common_classes,
-    distinct_labels,
     is_dask_collection,
-    is_real,
     is_word,
     known_codes,
-    like,
     refuse_dask_query,
+    unique_labels,
     validate_rows,
 )
 from ..formulas.class_covariances import (
@@ -126,13 +126,12 @@ class GaussianOptions(NamedTuple):
 
 def check_weighting(feature_weights, power, n_features):
     """The Weighting that the parameters describe, None for the plain distance."""
-    if not is_real(power) or not 0 <= power < np.inf:
-        raise ValueError(f"weight_power must be a nonnegative number; got {power!r}.")
+    power = check_not_negative(power, "weight_power")
     if feature_weights is None or isinstance(feature_weights, str):
         kind = check_choice(feature_weights, "feature_weights", FEATURE_WEIGHTS)
         if kind == "trimmed":
-            return Weighting(False, float(power), trimmed_weights(n_features), trimmed=True)
-        return None if kind is None else Weighting(kind == "difference", float(power))
+            return Weighting(False, power, trimmed_weights(n_features), trimmed=True)
+        return None if kind is None else Weighting(kind == "difference", power)
     difference = isinstance(feature_weights, DifferenceWeights)
     ranks = np.asarray(feature_weights[0] if difference else feature_weights)
     wanted = f"{n_features} nonnegative rank weights, one per feature and not all 0"
@@ -143,7 +142,7 @@ def check_weighting(feature_weights, power, n_features):
         )
     if not np.isfinite(ranks).all() or (ranks < 0).any() or not ranks.any():
         raise ValueError(f"feature_weights must be {wanted}; got {feature_weights!r}.")
-    return Weighting(difference, float(power), ranks * (n_features / ranks.sum()))
+    return Weighting(difference, power, ranks * (n_features / ranks.sum()))
 
 
 def check_parameters(means, covariances, *, pooled):
@@ -308,9 +307,7 @@ class FittedGaussians(NamedTuple):
         return d2, log_dets, n_directions
 
     def _marginal(self, observed):
-        gaussians = self.gaussians.marginal(observed)
-        if gaussians is None:
-            gaussians = self.dense().marginal(observed)
+        gaussians = self.gaussians.marginal(observed) or self.dense().marginal(observed)
         return self.weighted(self.weighting, gaussians)
 
     def weighted(self, weighting, gaussians=None):
@@ -359,9 +356,7 @@ def fitted_gaussians(estimates, weighting):
     """Fitted Gaussians of estimates: (means, covariances, units, shares, priors, seen)."""
     fitted = FittedGaussians(*estimates, None)
     means, covariances, units, shares = estimates[:4]
-    gaussians = None
-    if fitted.by_rows:
-        gaussians = row_gaussians(means, covariances, shares, units)
+    gaussians = row_gaussians(means, covariances, shares, units) if fitted.by_rows else None
     return fitted.weighted(weighting, gaussians or fitted.dense())
 
 
@@ -375,7 +370,7 @@ def _refuse_incomplete(classes):
 
 
 def _labels_of_part(*part):
-    return distinct_labels(part_arrays(*part)[1])[0]
+    return unique_labels(part_arrays(*part)[1])
 
 
 def _fit_part(estimator, classes, *part):
@@ -664,7 +659,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         name = type(self).__name__
         batches = check_batches(X, name)
         batch_labels = (column_or_1d(y) for rows, y in pairs_of(batches, name) if len(rows))
-        labels = [distinct_labels(y)[0] for y in batch_labels]
+        labels = [unique_labels(y) for y in batch_labels]
         if not labels:
             raise ValueError("There are no rows to fit; the batches are empty.")
         classes = common_classes(labels)
@@ -814,17 +809,14 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
             return X
         return validate_rows(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
 
-    def _gaussians(self):
+    @property
+    def fitted_(self) -> FittedGaussians:
+        """The classes as fitted: estimates, and the Gaussians made of them when they are needed."""
         check_is_fitted(self)
         if self._fitted is None:
             estimates = estimated(self._moments, self._sizes, self._options)
             self._fitted = fitted_gaussians(estimates, self._options.weighting)
         return self._fitted
-
-    @property
-    def fitted_(self) -> FittedGaussians:
-        """The classes as fitted: estimates, and the Gaussians made of them."""
-        return self._gaussians()
 
     def _ignores_missing(self):
         return check_choice(self.missing, "missing", MISSING) == "ignore"
@@ -832,13 +824,13 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def means_(self) -> np.ndarray:
         """Class means (n_classes, n_features)."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         return fitted.all_classes(scaled(fitted.means, fitted.units), np.nan)
 
     @property
     def covariances_(self) -> np.ndarray:
         """Class covariances as estimated, divisor n_j."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         covariances = fitted.covariances
         if fitted.by_rows:
             n_classes, d = len(self.classes_), self.n_features_in_
@@ -849,18 +841,18 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def priors_(self) -> np.ndarray:
         """Prior probabilities (n_classes,)."""
-        return self._gaussians().priors
+        return self.fitted_.priors
 
     @property
     def ranks_(self) -> np.ndarray:
         """Numerical ranks of the class covariances (n_classes,)."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         return fitted.all_classes(fitted.gaussians.ranks, 0)
 
     @property
     def feature_weights_(self) -> np.ndarray:
         """Rank weights (n_features,), where they are fixed at fit."""
-        weighting = self._gaussians().weighting
+        weighting = self.fitted_.weighting
         if weighting is None or weighting.ranks is None:
             raise AttributeError(
                 "feature_weights_ exists where feature_weights is an array; here there are none, "
@@ -870,7 +862,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def _check_query(self, X, *, complete=False):
         """Checked rows; complete: NaN is refused even with missing="ignore"."""
-        self._gaussians()
+        check_is_fitted(self)
         refuse_dask_query(X)
         finite = "allow-nan" if self._ignores_missing() and not complete else True
         try:
@@ -885,7 +877,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """ln p(x|ω_j)P(ω_j) (D, (5)) of checked queries; −inf for a class without rows so far."""
-        fitted = self._gaussians()
+        fitted = self.fitted_
         scores, log_dets, n_directions = fitted.evaluate(queries, missing=self._ignores_missing())
         scores += log_dets
         scores += n_directions * np.log(2 * np.pi)
@@ -909,7 +901,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         return like(X, self._known_distances(self._check_query(X)))
 
     def _known_distances(self, queries):
-        fitted = self._gaussians()
+        fitted = self.fitted_
         d2 = fitted.evaluate(queries, missing=self._ignores_missing())[0]
         return fitted.all_classes(d2.T, np.inf).T
 
@@ -920,11 +912,11 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
     @property
     def smooth_scores(self) -> bool:  # type: ignore[override]
         """True unless each row has weights of its own."""
-        weighting = self._gaussians().weighting
+        weighting = self.fitted_.weighting
         return weighting is None or weighting.ranks is not None
 
     def _contributions(self, x, a, b):
-        fitted = self._gaussians()
+        fitted = self.fitted_
         if not self.smooth_scores:
             return None, None
         priors = fitted.priors[fitted.seen]
@@ -949,7 +941,7 @@ class GaussianClassifier(DensityClassifierMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_classes, n_features)
             Squared distances.
         """
-        X, fitted = self._check_query(X, complete=True), self._gaussians()
+        X, fitted = self._check_query(X, complete=True), self.fitted_
         gaussians = fitted.dense() if fitted.by_rows else fitted.gaussians
         Z = gaussians.zca_cor().feature_sq_distances(X, Workspace())
         return fitted.all_classes(Z.transpose(1, 0, 2), np.inf).transpose(1, 0, 2)

@@ -1,6 +1,5 @@
 """Kernel classifiers: one road from training data to scores, with all objects or at landmarks."""
 
-import numbers
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from .._validation import (
     check_labels,
     check_priors,
     is_dask_collection,
+    is_real,
     is_whole,
     is_word,
     n_rows,
@@ -388,16 +388,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
 
     def query_scores(self, queries: Any) -> np.ndarray:
         """Scores (m, c) of queries that need no more checks."""
-        scores = self.models_.scores(self._training, queries)
-        return self._all_columns(scores[..., 0], -np.inf)
-
-    def _all_columns(self, values, fill):
-        present = np.flatnonzero(self._training.counts)
-        if len(present) == len(self.classes_):
-            return values
-        out = np.full((*np.shape(values)[:-1], len(self.classes_)), fill)
-        out[..., present] = values
-        return out
+        return self._all_columns(self.models_.scores(self._training, queries)[..., 0], -np.inf)
 
     # --- explanations -----------------------------------------------------------------------------
 
@@ -434,7 +425,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         for candidate in candidates:
             candidate._check_parameters()
         values = [fixed_value(candidate, folds) for candidate in candidates]
-        if all(isinstance(value, numbers.Real) for value in values):
+        if all(map(is_real, values)):
             path = sorted(set(values))
             scores, rounding = folds.assembled(list(self._fold_scores(folds, path)), len(path))
             places = [path.index(value) for value in values]
@@ -470,8 +461,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             labels = Labels(folds.classes, present, training.codes, training.counts)
             path = [path_value(self, training)] if values is None else values
             models = self._fit_path(training, labels, path)
-            scores = models.scores(training, queries)
-            yield f, slice(0, len(path)), present, scores, models.rounding
+            yield f, slice(0, len(path)), present, models.scores(training, queries), models.rounding
 
     def landmark_folds(
         self, source: Any, splits: Any, sample_rows: int | None = None
@@ -527,8 +517,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
         """The training set of a source; classes: all that will ever come, None for those there."""
         auto = is_auto(landmark_choice(self.landmarks).landmarks)
         plan = self._plan(source, n_folds=AUTO_FOLDS if auto else 1, classes=classes)
-        folds = partial(random_folds, AUTO_FOLDS) if auto else None
-        training = source.collect(plan, folds)
+        training = source.collect(plan, partial(random_folds, AUTO_FOLDS) if auto else None)
         return self._with_enough_landmarks(training) if auto else training
 
     def _use(self, training):
@@ -680,8 +669,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             present, models = self._models_of(part, training.plan.classes)
             return present, models.scores(part, rows)[..., 0]
 
-        m, _ = enough_landmarks(training, scores)
-        return training.all_folds().first(m)
+        return training.all_folds().first(enough_landmarks(training, scores))
 
     @available_if(_has_landmarks)
     def residual(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
@@ -703,3 +691,19 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             0 for landmarks; small where the landmarks represent the object well.
         """
         return self._training.residual(self._check_query(X), self_similarity)
+
+
+class LinearClassifier(KernelClassifier):
+    """Kernel classifiers with a LinearPath; the objects may have weights."""
+
+    fit = weighted_fit
+
+    @fitted_attribute
+    def intercept_(self, models: Any) -> np.ndarray:
+        """Constants: scores are ``k @ dual_coef_ + intercept_``."""
+        return self._all_columns(models.models[0].offsets, np.nan)
+
+    @fitted_attribute
+    def dual_coef_(self, models: Any) -> np.ndarray:
+        """Coefficients of each class, in the order of the training objects or landmarks."""
+        return self._all_columns(models.models[0].coefficients[self._training.as_given], np.nan)

@@ -2,18 +2,16 @@
 
 from typing import Any, Literal
 
-import numpy as np
-
 from .._typing import Gamma, Kernel, RandomState, Spectrum, Standardize
 from .._validation import check_positive, is_word
-from .kernel_classifier import KernelClassifier, LinearPath, fitted_attribute, weighted_fit
+from .kernel_classifier import LinearClassifier, LinearPath, fitted_attribute
 
 DEFAULT_REG = 1e-3
 # Squares below this one have lost their digits: such objects have no scale.
 SMALLEST = 1e-250
 
 
-class KernelFisherDiscriminant(KernelClassifier):
+class KernelFisherDiscriminant(LinearClassifier):
     """Kernel Fisher discriminant for positive definite and indefinite kernels.
 
     For each class against the rest, the direction w = Σ a_iψ(x_i) separates the means of the two
@@ -131,7 +129,6 @@ class KernelFisherDiscriminant(KernelClassifier):
         self.random_state = random_state
         self.reg = reg
 
-    fit = weighted_fit
     auto_value = DEFAULT_REG
 
     def _check_parameters(self):
@@ -150,14 +147,3 @@ class KernelFisherDiscriminant(KernelClassifier):
     def reg_(self, models: Any) -> float:
         """`reg` as used."""
         return models.values[0]
-
-    @fitted_attribute
-    def intercept_(self, models: Any) -> np.ndarray:
-        """Offsets −½aᵀKz₊."""
-        return self._all_columns(models.models[0].offsets, np.nan)
-
-    @fitted_attribute
-    def dual_coef_(self, models: Any) -> np.ndarray:
-        """Coefficients a of each class, in the order of the training objects or landmarks."""
-        coefficients = models.models[0].coefficients[self._training.as_given]
-        return self._all_columns(coefficients, np.nan)

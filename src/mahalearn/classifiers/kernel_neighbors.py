@@ -227,8 +227,7 @@ class KernelKNeighborsClassifier(KernelClassifier):
         index, d2 = models.neighbors(self._training, X, kxx, count)
         return (d2, index) if return_distance else index
 
-    def _expects_probabilities(self):
-        return True
+    _expects_temperature = True
 
     def _model_temperature(self):
         return self.models_.leave_one_out_temperature(self._training)

@@ -153,8 +153,7 @@ class KernelPCAQuadraticDiscriminant(KernelClassifier):
         self.reg = reg
         self.priors = priors
 
-    def _expects_probabilities(self):
-        return True
+    _expects_temperature = True
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")

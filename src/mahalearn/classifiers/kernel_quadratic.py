@@ -1,6 +1,5 @@
 """Kernel quadratic discriminants (papers A and C), and the class distances that they compare."""
 
-import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -9,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import compute_class_weight
 
+from .._array_api import like
 from .._base import KernelEstimator, refuses_weights
 from .._typing import (
     ArrayLike,
@@ -23,7 +23,14 @@ from .._typing import (
     Standardize,
     Variant,
 )
-from .._validation import check_choice, check_error_weights, check_priors, check_reg, is_word, like
+from .._validation import (
+    check_choice,
+    check_error_weights,
+    check_priors,
+    check_reg,
+    is_real,
+    is_word,
+)
 from ..formulas.calibration import fit_temperature
 from ..formulas.kernel_mahalanobis import (
     DEFAULT_REG,
@@ -50,60 +57,60 @@ from .kernel_classifier import (
 )
 
 
-def check_distance_parameters(estimator):
-    """Refuse a wrong variant, unit, number or policy about negative eigenvalues."""
-    check_choice(estimator.variant, "variant", VARIANTS)
-    check_choice(estimator.reg_on, "reg_on", REG_ON)
-    estimator.checked_spectrum()
-    if isinstance(estimator.reg, numbers.Real):
-        check_reg(estimator.reg, 1)
+class ClassDistancesMixin:
+    """Parameters and distances of the estimators on kernel Mahalanobis distances to the classes."""
 
+    path_parameter: Any = "reg"
+    auto_value = DEFAULT_REG
 
-def fit_class_distances(estimator, training, regs, *, spectral=False):
-    """The class models of one training set for a path of regularisation values.
+    def _check_distance_parameters(self):
+        """Refuse a wrong variant, unit, number or policy about negative eigenvalues."""
+        check_choice(self.variant, "variant", VARIANTS)
+        check_choice(self.reg_on, "reg_on", REG_ON)
+        self.checked_spectrum()
+        if is_real(self.reg):
+            check_reg(self.reg, 1)
 
-    Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
-    """
-    alphas = resolve_alphas(regs, estimator.reg_on, estimator.variant, training)
-    alphas = alphas[0] if len(regs) == 1 else alphas
-    return training.distances(estimator.variant, alphas, spectral=spectral), alphas
+    def _fit_distances(self, training, regs, *, spectral=False):
+        """The class models of one training set for a path of regularisation values.
 
+        Returns them with their α, (c,) for a path of one value and (r, c) otherwise.
+        """
+        alphas = resolve_alphas(regs, self.reg_on, self.variant, training)
+        alphas = alphas[0] if len(regs) == 1 else alphas
+        return training.distances(self.variant, alphas, spectral=spectral), alphas
 
-# --- methods that estimators of distances have in common ------------------------------------------
+    def _dissimilarities_value(self, training):
+        """reg="auto" for dissimilarities."""
+        return measure_reg(self.reg_on, self.variant, training.mean_spread)
 
+    def mahalanobis(self: Any, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
+        """Squared kernel Mahalanobis distance of each row of X to each class.
 
-def dissimilarities_reg(self, training):
-    """reg="auto" for dissimilarities."""
-    return measure_reg(self.reg_on, self.variant, training.mean_spread)
+        Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks
+        they are approximations, and those to an object's own class are too large on average: the
+        part of the object that the landmarks do not represent (``residual``) counts as if no class
+        explained it.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, or their kernel values against the training objects (``"precomputed"``).
+        self_similarity : array-like of shape (n_samples,), default=None
+            k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose
+            training self-similarities differ needs it.
 
-def mahalanobis(self, X: Objects, self_similarity: ArrayLike | None = None) -> np.ndarray:
-    """Squared kernel Mahalanobis distance of each row of X to each class.
-
-    Distances can be negative: RC+ with an indefinite kernel, RC- with any kernel. At landmarks
-    they are approximations, and those to an object's own class are too large on average: the
-    part of the object that the landmarks do not represent (``residual``) counts as if no class
-    explained it.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Objects, or their kernel values against the training objects (``"precomputed"``).
-    self_similarity : array-like of shape (n_samples,), default=None
-        k(x, x) of the rows. Only RC variants use it, and only a precomputed kernel whose
-        training self-similarities differ needs it.
-
-    Returns
-    -------
-    d2 : ndarray of shape (n_samples, n_classes)
-        Squared distances, columns in the order of ``classes_``.
-    """
-    d2 = self._distances.sq_distances(self._check_query(X), self_similarity)
-    return like(X, self._all_columns(d2, np.inf))
+        Returns
+        -------
+        d2 : ndarray of shape (n_samples, n_classes)
+            Squared distances, columns in the order of ``classes_``.
+        """
+        d2 = self._distances.sq_distances(self._check_query(X), self_similarity)
+        return like(X, self._all_columns(d2, np.inf))
 
 
 class KernelMahalanobisTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator
+    ClassDistancesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator
 ):
     """Class-wise squared kernel Mahalanobis distances as features: the dissimilarity space ψ.
 
@@ -182,11 +189,6 @@ class KernelMahalanobisTransformer(
         self.reg = reg
         self.reg_on = reg_on
 
-    mahalanobis = mahalanobis
-    path_parameter = "reg"
-    auto_value = DEFAULT_REG
-    _dissimilarities_value = dissimilarities_reg
-
     @refuses_weights
     def fit(self, X: Objects, y: Objects) -> Self:
         """Fit the class distances.
@@ -203,10 +205,10 @@ class KernelMahalanobisTransformer(
         self : KernelMahalanobisTransformer
             The fitted transformer.
         """
-        check_distance_parameters(self)
+        self._check_distance_parameters()
         training = self._fit_training(X, y)
         self.reg_ = path_value(self, training)
-        self.distances_, _ = fit_class_distances(self, training, [self.reg_])
+        self.distances_, _ = self._fit_distances(training, [self.reg_])
         training.release()
         return self
 
@@ -283,7 +285,7 @@ class QuadraticPath(PathModels):
         return self.scores(training, queries, common="known")
 
 
-class KernelQuadraticDiscriminant(KernelClassifier):
+class KernelQuadraticDiscriminant(ClassDistancesMixin, KernelClassifier):
     """Kernel quadratic discriminant for positive definite and indefinite kernels.
 
     An object goes to the class with the largest f_j(x) = −d²_j(x)/2 + b_j, where d_j is the
@@ -440,12 +442,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
         self.class_weight = class_weight
         self.priors = priors
 
-    mahalanobis = mahalanobis
-    auto_value = DEFAULT_REG
-    _dissimilarities_value = dissimilarities_reg
-
     def _check_parameters(self):
-        check_distance_parameters(self)
+        self._check_distance_parameters()
         offset = check_offset(self.offset, self.class_weight, self.priors)
         if offset == "loo" and self.landmarks is not None:
             raise ValueError(
@@ -455,7 +453,7 @@ class KernelQuadraticDiscriminant(KernelClassifier):
 
     def _fit_path(self, training, labels, values):
         offset = self.offset
-        distances, alphas = fit_class_distances(self, training, values, spectral=offset == "map")
+        distances, alphas = self._fit_distances(training, values, spectral=offset == "map")
         rounding = distances.rounding()
         volumes = d2 = left_out = temperature = None
         if offset == "map":
@@ -465,7 +463,8 @@ class KernelQuadraticDiscriminant(KernelClassifier):
             d2 = distances.training_sq_distances(common="omitted")
             if len(values) == 1 and self.landmarks is None:
                 left_out = left_out_scores(distances, d2)
-            d2 = self._training_distances(d2, training, alphas)
+            if offset == "loo":
+                d2 = self._left_out_distances(d2, training, alphas)
         offsets = self._offsets_of(d2, labels, rounding, volumes)
         if left_out is not None:
             temperature = fit_temperature(left_out + offsets, labels.codes)
@@ -477,14 +476,13 @@ class KernelQuadraticDiscriminant(KernelClassifier):
             offsets=offsets,
         )
 
-    def _expects_probabilities(self):
+    @property
+    def _expects_temperature(self):
         closed_form = self.variant == "RC+" and self.landmarks is None and self.offset is not None
-        return "classes_" not in vars(self) and (closed_form or self.offset == "map")
+        return closed_form or self.offset == "map"
 
-    def _training_distances(self, d2, training, alphas):
-        """Training distances for the offsets; for "loo" to the own class without the object."""
-        if self.offset != "loo":
-            return d2
+    def _left_out_distances(self, d2, training, alphas):
+        """Training distances d2, those to the own class without the object, for offset="loo"."""
         less = without_one(alphas, training.counts, self.reg_on, self.variant)
         return leave_one_out_sq_distances(training, self.variant, less, d2)
 
@@ -523,14 +521,13 @@ class KernelQuadraticDiscriminant(KernelClassifier):
             )
             if closed is not None:
                 for f, (scores, rounding) in enumerate(closed):
-                    present = np.arange(len(classes))
-                    yield f, slice(0, len(values)), present, scores[None], rounding
+                    yield f, slice(0, len(values)), np.arange(len(classes)), scores[None], rounding
                 return
         options = {"volumes": offset == "map", "common": "omitted"}
         for fold in folds.distances(variant, values, reg_on, **options):
             d2 = fold.train
             if offset == "loo":
-                d2 = self._training_distances(d2, folds[fold.fold].training, fold.alphas)
+                d2 = self._left_out_distances(d2, folds[fold.fold].training, fold.alphas)
             labels = Labels(classes, fold.present, fold.codes, fold.counts)
             offsets = self._offsets_of(d2, labels, fold.rounding, fold.log_volumes)
             yield fold.fold, fold.steps, fold.present, fold.test / -2 + offsets, fold.rounding

@@ -1,7 +1,5 @@
 """Kernel ridge regression on class labels, in the Kreĭn space of an indefinite kernel."""
 
-from typing import Any
-
 import numpy as np
 
 from .._typing import Gamma, Kernel, Spectrum, Standardize
@@ -15,16 +13,10 @@ from ..formulas.kernel_ridge import (
     ridge_spectrum,
 )
 from ..training.folds import is_leave_one_out
-from .kernel_classifier import (
-    KernelClassifier,
-    LinearPath,
-    fitted_attribute,
-    linear_rounding,
-    weighted_fit,
-)
+from .kernel_classifier import LinearClassifier, LinearPath, linear_rounding
 
 
-class KernelRidgeClassifier(KernelClassifier):
+class KernelRidgeClassifier(LinearClassifier):
     """Kernel ridge regression on the classes, for positive definite and indefinite kernels.
 
     Each class against the rest: a regression on targets +1 and −1 with an intercept that is not
@@ -119,10 +111,7 @@ class KernelRidgeClassifier(KernelClassifier):
         )
         self.reg = reg
 
-    fit = weighted_fit
-
-    def _expects_probabilities(self):
-        return "classes_" not in vars(self)
+    _expects_temperature = True
 
     def _check_parameters(self):
         check_positive(self.reg, "reg")
@@ -157,13 +146,3 @@ class KernelRidgeClassifier(KernelClassifier):
         rounding = linear_rounding(models, np.abs(K).max())
         for f, (_, test) in enumerate(folds.splits):
             yield f, slice(0, len(values)), np.arange(len(counts)), scores[test], rounding
-
-    @fitted_attribute
-    def intercept_(self, models: Any) -> np.ndarray:
-        """Intercepts: a prediction is ``k @ dual_coef_ + intercept_``."""
-        return models.models[0].offsets
-
-    @fitted_attribute
-    def dual_coef_(self, models: Any) -> np.ndarray:
-        """Coefficients of each class, in the order of the training objects."""
-        return models.models[0].coefficients[self._training.as_given]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import extra_module
 from .._typing import File
 
 
@@ -167,8 +168,4 @@ def _files(paths):
 
 
 def _parquet():
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError('Reading Parquet needs pyarrow: pip install "mahalearn[cli]".') from None
-    return pyarrow.parquet
+    return extra_module("pyarrow.parquet", "Reading Parquet needs pyarrow", "cli")

@@ -91,9 +91,7 @@ def _matrix(entry, path, rng):
     check_square(D, name)
     if len(labels) != len(D):
         raise ValueError(f"{path} has {len(labels)} labels for a matrix of {len(D)} objects.")
-    return _Proximities(
-        None, labels, str(path), matrix=check_symmetric(D, f"The matrix D of {path}")
-    )
+    return _Proximities(None, labels, str(path), matrix=check_symmetric(D, name))
 
 
 def _fixed_split(entry, path, rng):

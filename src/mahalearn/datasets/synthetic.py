@@ -13,8 +13,11 @@ from .._typing import ArrayLike, RandomState
 from .._validation import check_positive, check_real, is_whole
 
 
-def _class_sizes(n_samples, shares=(1, 1)):
-    """Objects per class: as given, or the total shared out, the rest to the first classes."""
+def class_labels(n_samples, shares=(1, 1)):
+    """Codes 0, 1, … in order: of each as many as given, or a share of the total.
+
+    What is left of the total goes to the first classes.
+    """
     if is_whole(n_samples):
         cuts = np.ceil(n_samples * np.cumsum((0, *shares)) / np.sum(shares)).astype(int)
         sizes = np.diff(cuts)
@@ -25,12 +28,6 @@ def _class_sizes(n_samples, shares=(1, 1)):
             f"n_samples must be a whole number of at least {len(shares)}, or {len(shares)} "
             f"positive numbers, one per class; got {n_samples!r}."
         )
-    return sizes
-
-
-def class_labels(n_samples, shares=(1, 1)):
-    """Codes 0, 1, … in order, as many of each as `n_samples` says."""
-    sizes = _class_sizes(n_samples, shares)
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -208,8 +205,7 @@ def checkerboard(
     y = class_labels(n_samples)
     column, row = rng.randint(4, size=len(y)), 2 * rng.randint(2, size=len(y))
     row += (column + y) % 2
-    corner = np.column_stack([column, row]) - 2
-    return corner + rng.uniform(size=(len(y), 2)), y
+    return np.column_stack([column, row]) - 2 + rng.uniform(size=(len(y), 2)), y
 
 
 def checkerboard_kernel(

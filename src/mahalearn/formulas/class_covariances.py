@@ -145,9 +145,7 @@ def variances_of(covariances):
     """Variances (k, d) of full or diagonal covariances, or of rows."""
     if isinstance(covariances, RowCovariances):
         return covariances.diagonal + [np.einsum("ij,ij->j", L, L) for L in covariances.rows]
-    if covariances.ndim == 2:
-        return covariances
-    return np.diagonal(covariances, axis1=-2, axis2=-1)
+    return covariances if covariances.ndim == 2 else np.diagonal(covariances, axis1=-2, axis2=-1)
 
 
 def pooled_covariance(covariances, shares):

@@ -188,8 +188,7 @@ class ClassGaussians(NamedTuple):
         if self.separators is not None:
             return None
         classes = [one.marginal(index) for one in self.classes]
-        means = self.means[:, index]
-        return assembled(means, self.shares, classes, self.ranks, centre, scale)
+        return assembled(self.means[:, index], self.shares, classes, self.ranks, centre, scale)
 
     def zca_cor(self):
         r"""The same with the ZCA-cor whiteners W = V^{-1/2}P^{-1/2} of the classes.
@@ -221,8 +220,7 @@ class ClassGaussians(NamedTuple):
 
 def assembled(means, shares, classes, ranks, centre, scale, **parts):
     """ClassGaussians of classes in coordinates."""
-    volume = -2 * np.log(scale[scale > 0]).sum()
-    log_dets = np.array([one.log_det() for one in classes]) + volume
+    log_dets = np.array([one.log_det() for one in classes]) - 2 * np.log(scale[scale > 0]).sum()
     # |(y − m)W| is at most Σ_k |y_k − m_k|·|W_k| with the rows W_k of W.
     stretch = max(one.stretch() for one in classes)
     limit = LARGEST / max(2 * len(scale) ** 1.5 * stretch, 1.0)
@@ -289,9 +287,7 @@ def without_rounding(means, covariances, shares):
     if not varying.all():
         pair = varying if covariances.ndim == 2 else varying[:, :, None] & varying[:, None, :]
         covariances = np.where(pair, covariances, 0.0)
-    pooled = covariances[0]
-    if len(covariances) > 1:
-        pooled = pooled_covariance(covariances, shares)[0]
+    pooled = pooled_covariance(covariances, shares)[0] if len(covariances) > 1 else covariances[0]
     total = total_covariance(pooled, means, shares)
     spread = total if total.ndim == 1 else np.diagonal(total)
     # A feature that only rounding makes vary is constant.

@@ -94,8 +94,7 @@ def borrowing(counts, pseudo_rows, joining=0):
 
     joining: number of rows by which the other classes grow.
     """
-    others = counts.sum() - counts + joining
-    return np.minimum(1.0, pseudo_rows / np.maximum(others, 1.0))
+    return np.minimum(1.0, pseudo_rows / np.maximum(counts.sum() - counts + joining, 1.0))
 
 
 def row_numbers(counts, kappas):
@@ -327,9 +326,7 @@ def class_metrics(means, counts, lowers, pseudo_rows, sigma2, scales=None, dtype
 
     dtype: of the whiteners, which are computed in float64.
     """
-    total = np.zeros_like(lowers[0])
-    for lower in lowers:
-        total += lower
+    total = sum(lowers)
     scales = np.ones(len(total)) if scales is None else scales
     kappas = borrowing(counts, pseudo_rows)
     shared = shared_metric(means, counts, total, sigma2, scales, dtype)
@@ -387,8 +384,7 @@ class RelativeMetric(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             P = (X - self.shared.origin.astype(X.dtype)) @ self.projection.astype(X.dtype)
             c = len(self.constants)
-            squares = row_sq_norms(P[:, :c])[:, None]
-            D = squares - 2 * P[:, c:] + self.constants.astype(X.dtype)
+            D = row_sq_norms(P[:, :c])[:, None] - 2 * P[:, c:] + self.constants.astype(X.dtype)
         return np.where(np.isnan(D), np.inf, D)
 
     def nearest(self, X):

@@ -104,9 +104,7 @@ class LandmarkFeatures(NamedTuple):
 
     def self_similarities(self, kxx, k):
         """k(x, x) relative to the origin of the features, (q,)."""
-        if self.means is None:
-            return kxx
-        return kxx - 2 * k.mean(axis=1) + self.means.grand_mean
+        return kxx if self.means is None else kxx - 2 * k.mean(axis=1) + self.means.grand_mean
 
     def residual(self, kxx, k):
         """Residual k(x, x) − φᵀJφ, corrected as the spectrum was, (q,)."""
@@ -177,11 +175,8 @@ def pooled_moments(groups):
     """Moments of the union of groups, about its mean."""
     n = sum(g.n for g in groups)
     mean = sum(g.n * g.mean for g in groups) / n
-    scatter = groups[0].scatter.copy()
-    for g in groups[1:]:
-        scatter += g.scatter
     between = np.stack([np.sqrt(g.n) * (g.mean - mean) for g in groups])
-    scatter += between.T @ between
+    scatter = sum(g.scatter for g in groups) + between.T @ between
     return GroupMoments(n, mean, scatter, sum(g.sq_norm for g in groups))
 
 
@@ -192,9 +187,7 @@ def mean_spread(groups, features):
     leave over, corrected (on average) as the spectrum was.
     """
     n = sum(g.n for g in groups)
-    within = groups[0].scatter.copy()
-    for g in groups[1:]:
-        within += g.scatter
+    within = sum(g.scatter for g in groups)
 
     def scatter_trace(f):
         return np.einsum("ij,ij->j", f.W, within @ f.W) @ f.signs
@@ -283,8 +276,7 @@ def fit_feature_embedding(features, groups, n_components, *, positive_only=False
     classes = []
     for g in groups:
         variances, axes = eigh(_scatter(E, g) / g.n, keep_small=True)
-        mean = (g.mean - total.mean) @ E
-        classes.append(GaussianClass(mean, axes, np.maximum(variances, 0.0)))
+        classes.append(GaussianClass((g.mean - total.mean) @ E, axes, np.maximum(variances, 0.0)))
     return FeatureEmbedding(total.mean, E, values), classes
 
 

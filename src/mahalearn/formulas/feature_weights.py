@@ -195,8 +195,7 @@ class Weighting(NamedTuple):
             n = Z.shape[-1]
             return Z @ (trimmed_weights(n) if self.trimmed else resampled(self.ranks, n))
         # The weights of the sum over classes are those of the mean.
-        weights = rank_weights(Z.sum(axis=1), self.power)
-        return np.einsum("icr,ir->ic", Z, weights)
+        return np.einsum("icr,ir->ic", Z, rank_weights(Z.sum(axis=1), self.power))
 
 
 def resampled(weights, n_ranks):

@@ -143,8 +143,7 @@ class SpectralModel(NamedTuple):
 
     def own_sq_distances(self):
         """d² of the class's own objects."""
-        n = len(self.values)
-        w = coordinate_weights(self.variant, self.values, self.signs, n, self.alpha)
+        w = coordinate_weights(self.variant, self.values, self.signs, len(self.values), self.alpha)
         return (np.square(self.vectors) * self.values) @ w
 
     def log_volume(self):

@@ -82,14 +82,14 @@ def ridge_spectrum(K, weights=None):
     return RidgeSpectrum(values[nonzero], U[:, nonzero], means.column_means, weights)
 
 
-def ridge_path(K, targets, lambdas):
-    """LinearScores for each λ > 0, from one decomposition of K.
+def ridge_path(spectrum, targets, lambdas):
+    """LinearScores for each λ > 0, from one RidgeSpectrum.
 
-    K : (n, n) kernel matrix, or its RidgeSpectrum
+    spectrum : RidgeSpectrum of the kernel matrix
     targets : (n, c)
     lambdas : positive numbers in the units of K's eigenvalues
     """
-    values, U, row_means, w = _spectrum(K)
+    values, U, row_means, w = spectrum
     mean, u = np.average(targets, axis=0, weights=w), np.sqrt(w)[:, None]
     projected = U.T @ (u * (targets - mean))
     models = []
@@ -103,28 +103,28 @@ def ridge_path(K, targets, lambdas):
     return models
 
 
-def leave_one_out_lambdas(K, regs):
+def leave_one_out_lambdas(spectrum, regs):
     """λ = reg·(n−1)·scale of the training set without each object, (len(regs), n).
 
-    K : (n, n) kernel matrix, or its RidgeSpectrum
+    spectrum : RidgeSpectrum of the kernel matrix
     regs : positive numbers
     """
-    values, U, _, w = _spectrum(K)
+    values, U, _, w = spectrum
     rest, total = w.sum() - w, np.abs(values).sum()
     left = total - np.square(U) @ np.abs(values) * (w.sum() / rest)
     # Objects without spread have no scale, as in RidgeSpectrum.scale.
     return np.outer(regs, np.where(left > 1e-12 * total, left, rest))
 
 
-def ridge_leave_one_out(K, targets, lambdas):
+def ridge_leave_one_out(spectrum, targets, lambdas):
     """Held-out predictions of every training object, (len(lambdas), n, c).
 
-    K : (n, n) kernel matrix, or its RidgeSpectrum
+    spectrum : RidgeSpectrum of the kernel matrix
     targets : (n, c)
     lambdas : positive numbers in the units of K's eigenvalues; rows of n numbers, one for each
         object that is left out, where they differ
     """
-    values, U, _, w = _spectrum(K)
+    values, U, _, w = spectrum
     n, u, share = len(targets), np.sqrt(w)[:, None], w / w.sum()
     if n < 2:
         raise ValueError("Leave-one-out needs at least two objects; got one.")
@@ -145,10 +145,6 @@ def ridge_leave_one_out(K, targets, lambdas):
             raise _lost(lam)
         out[place] = targets - residuals / u / rest[:, None]
     return out
-
-
-def _spectrum(K):
-    return K if isinstance(K, RidgeSpectrum) else ridge_spectrum(K)
 
 
 def _check_lambda(lam):

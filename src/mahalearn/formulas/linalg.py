@@ -129,13 +129,6 @@ def refuse_singular(info):
         )
 
 
-def invert_lower(L):
-    """L⁻¹ of a lower triangular L."""
-    inverse, info = linalg.lapack.dtrtri(L, lower=1)
-    refuse_singular(info)
-    return inverse
-
-
 def cholesky_inverse(L):
     """(LLᵀ)⁻¹ from the lower Cholesky factor, symmetric."""
     S, info = linalg.lapack.dpotri(L, lower=1)
@@ -155,7 +148,8 @@ def mirror_lower(S, block=64):
 
 def inverse_diagonal(L):
     """Diagonal of (LLᵀ)⁻¹ from the lower Cholesky factor: column sums of squares of L⁻¹."""
-    M = invert_lower(L)
+    M, info = linalg.lapack.dtrtri(L, lower=1)
+    refuse_singular(info)
     return np.array([M[i:, i] @ M[i:, i] for i in range(len(M))])
 
 
@@ -271,8 +265,7 @@ def center_self(kxx, k, means):
 def center_queries(kxx, k, means, workspace=None):
     """k̃_xx and k̃_x, not in k's own memory, at once: both need the means of the rows."""
     row_means = np.add.reduce(k, axis=1) / k.shape[1]
-    out = (workspace or Workspace()).like("centred", k)
-    centred = np.subtract(k, means.column_means, out=out)
+    centred = np.subtract(k, means.column_means, out=(workspace or Workspace()).like("centred", k))
     centred -= (row_means - means.grand_mean)[:, None]
     return kxx - 2 * row_means + means.grand_mean, centred
 

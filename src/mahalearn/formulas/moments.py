@@ -57,9 +57,7 @@ class Moments(NamedTuple):
         return len(self.lower) < len(self.count)
 
     def groups(self, index):
-        """Moments of some of the groups."""
-        if self.pooled:
-            raise ValueError("Of a pooled scatter no group's share is known.")
+        """Moments of some of the groups, which have scatters of their own."""
         sq_norms = None if self.sq_norms is None else self.sq_norms[index]
         return Moments(self.count[index], self.mean[index], self.lower[index], sq_norms)
 
@@ -162,8 +160,7 @@ def add_blocks(to, read, dtype, codes, weights=None, *, origin=None):
                 group, w = codes[index[a]], None if weights is None else weights[index[a:b]]
                 squares.terms += _merge_mean(to, group, rows[a:b], w, origin)
                 if to.sq_norms is not None:
-                    added = np.nan if sq_norms is None else sq_norms[a:b].sum()
-                    to.sq_norms[group] += added
+                    to.sq_norms[group] += np.nan if sq_norms is None else sq_norms[a:b].sum()
             squares.add(rows)
         squares.finish()
         start = stop
@@ -277,15 +274,10 @@ def merged(moments, unions):
     """Moments of unions of groups: one for each list of group indices.
 
     They are added up, rather than taken from a total: nothing of a group that is left out, not even
-    its rounding, gets into the result. Where only a pooled scatter is there, the unions must
-    together be all groups.
+    its rounding, gets into the result. The groups have scatters of their own.
     """
     n_columns, diagonal = moments.mean.shape[1], moments.lower.ndim == 2
-    out = no_moments(len(unions), n_columns, diagonal=diagonal, pooled=moments.pooled)
-    if moments.pooled:
-        if sorted(g for union in unions for g in union) != list(range(len(moments.count))):
-            raise ValueError("Unions of groups with a pooled scatter must be all groups, once.")
-        out.lower[:] = moments.lower
+    out = no_moments(len(unions), n_columns, diagonal=diagonal)
     for j, union in enumerate(unions):
         union = [g for g in union if moments.count[g] > 0]
         if not union:
@@ -293,10 +285,9 @@ def merged(moments, unions):
         n, means = moments.count[union], moments.mean[union]
         out.count[j] = n.sum()
         out.mean[j] = means[0] + n @ (means - means[0]) / out.count[j]
-        lower = out.lower[0 if moments.pooled else j, ...]
-        if not moments.pooled:
-            for g in union:
-                lower += moments.lower[g]
+        lower = out.lower[j, ...]
+        for g in union:
+            lower += moments.lower[g]
         add_terms(lower, list(zip(n, means - out.mean[j])))
     if moments.sq_norms is not None:
         sums = np.array([moments.sq_norms[list(union)].sum() for union in unions])

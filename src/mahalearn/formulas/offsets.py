@@ -87,8 +87,7 @@ def _differences(first, second, is_first, weight_first, weight_second, rounding,
     tie = np.maximum(TIE_RTOL * size, np.reshape(rounding, (-1, 1, 1))).reshape(b * p, n)
     values = np.where(there, first - second, np.inf).reshape(b * p, n)
     each = (np.tile(a, (b, *[1] * (a.ndim - 1))) for a in (is_first, weight_first, weight_second))
-    cuts = best_cuts(values, *each, tie, np.tile(sizes, b))
-    return -cuts[::-1].reshape(3, b, p)
+    return -best_cuts(values, *each, tie, np.tile(sizes, b))[::-1].reshape(3, b, p)
 
 
 def no_differences(n_tables, n_classes):

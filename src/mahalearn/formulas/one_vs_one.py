@@ -12,11 +12,11 @@ def pair_coefficients(dual_coef, n_support):
     """
     if len(n_support) == 2:
         return dual_coef.T
-    own = np.repeat(np.arange(len(n_support)), n_support)
+    owner = np.repeat(np.arange(len(n_support)), n_support)
     first, second = (k[:, None] for k in np.triu_indices(len(n_support), 1))
     # Row r of a class's columns is that of another class: r itself, or r + 1 from the class on.
-    A = np.where(own == first, dual_coef[second.ravel() - 1], 0.0)
-    return np.where(own == second, dual_coef[first.ravel()], A).T
+    A = np.where(owner == first, dual_coef[second.ravel() - 1], 0.0)
+    return np.where(owner == second, dual_coef[first.ravel()], A).T
 
 
 def one_vs_one_scores(decisions, n_classes):

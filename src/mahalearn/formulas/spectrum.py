@@ -32,22 +32,20 @@ import numpy as np
 
 from .linalg import Centering, center_cross, center_gram, center_self, centering, eigh
 
-CORRECTIONS = ("clip", "flip", "square", "shift")
+# f(λ); "shift" adds ν to the self-similarities of the objects instead.
+_CORRECTED = {
+    "clip": lambda values: np.maximum(values, 0.0),
+    "flip": np.abs,
+    "square": np.square,
+    "shift": np.copy,
+}
+CORRECTIONS = tuple(_CORRECTED)
 SPECTRA = ("krein", "ignore", "raise", *CORRECTIONS)
 
 
-def correct_values(values, correction, shift=0.0):
-    """f(λ); `shift` is ν, for that correction only."""
-    match correction:
-        case "clip":
-            return np.maximum(values, 0.0)
-        case "flip":
-            return np.abs(values)
-        case "square":
-            return np.square(values)
-        case "shift":
-            return values + shift
-    raise ValueError(f"not a correction: {correction!r}")
+def correct_values(values, correction):
+    """f(λ) of eigenvalues, or of what is left over beside them."""
+    return _CORRECTED[correction](values)
 
 
 class SpectrumCorrection(NamedTuple):
@@ -81,9 +79,7 @@ class SpectrumCorrection(NamedTuple):
     def cross_change(self, k):
         """Change of the rows k (m, n) of queries."""
         values, change, U = self._changed()
-        if not len(values):
-            return 0.0
-        return (self._centred(k) @ U * (change / values)) @ U.T
+        return (self._centred(k) @ U * (change / values)) @ U.T if len(values) else 0.0
 
     def self_change(self, kxx, k):
         """Change of the self-similarities kxx (m,) of queries with uncorrected rows k."""

@@ -146,8 +146,7 @@ def _least_total(delta, between, within, apart):
     w2, V = S[differing].min() ** 2, Vt[differing].T
     if not within.any():
         return w2, V
-    u2 = linalg.norm(between[:, within], 2) ** 2
-    return p * w2 / (p + u2 + w2), V
+    return p * w2 / (p + linalg.norm(between[:, within], 2) ** 2 + w2), V
 
 
 def _largest_total(delta, rows):

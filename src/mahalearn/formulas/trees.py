@@ -44,9 +44,9 @@ def join_trees(trees, owners, start):
     roots = np.cumsum([0, *[len(tree["value"]) for tree in trees[:-1]]])
     parts = []
     for tree, root in zip(trees, roots, strict=True):
-        own = root + np.arange(len(tree["value"]))
-        left = np.where(tree["leaf"], own, root + tree["left"])
-        right = np.where(tree["leaf"], own, root + tree["right"])
+        places = root + np.arange(len(tree["value"]))
+        left = np.where(tree["leaf"], places, root + tree["left"])
+        right = np.where(tree["leaf"], places, root + tree["right"])
         parts.append((tree["feature"], tree["threshold"], left, right, tree["value"]))
     nodes = [np.concatenate(column) for column in zip(*parts, strict=True)]
     depth = max(int(tree["depth"].max()) for tree in trees)

@@ -14,17 +14,17 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._array_api import like
 from .._memory import row_chunks
 from .._sparse import as_matrix, is_sparse
 from .._typing import Gamma, Kernel, Objects, RandomState, Standardize
 from .._validation import (
     check_choice,
     check_count,
-    check_fraction,
     check_objects,
+    check_real,
     check_symmetric,
     is_dask_collection,
-    like,
     refuse_objects,
     take,
     validate_rows,
@@ -177,8 +177,6 @@ class LandmarkKernel:
     def __init__(self, kernel, landmarks, dtype=np.float64):
         self.kernel = kernel
         self.dtype = np.dtype(dtype)
-        if self.dtype not in (np.float64, np.float32):
-            raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
         self.landmarks = landmarks
 
     def __getstate__(self):
@@ -249,7 +247,7 @@ class LandmarkLookup(BaseKernel):
     kernel : a fitted kernel on the objects
     objects : collection of all objects
     landmarks : (m,) positions of the landmarks
-    known : (n, m) what `known_values` gives for all objects; None where it is not kept
+    values : (n, m) what `known_values` gives for all objects; None where it is not kept
     """
 
     requires_vector_input = False
@@ -257,8 +255,8 @@ class LandmarkLookup(BaseKernel):
     stateless = True
     returns_new = True
 
-    def __init__(self, kernel, objects, landmarks=(), known=None):
-        self.kernel, self.objects, self.landmarks, self.known = kernel, objects, landmarks, known
+    def __init__(self, kernel, objects, landmarks=(), values=None):
+        self.kernel, self.objects, self.landmarks, self.values = kernel, objects, landmarks, values
         self._columns = np.full(len(objects), -1)
         self._columns[list(landmarks)] = np.arange(len(landmarks))
         self.positive_definite = kernel.positive_definite
@@ -268,10 +266,10 @@ class LandmarkLookup(BaseKernel):
     def __call__(self, X, Y):
         """The matrix of kernel values."""
         columns = self._columns[Y]
-        if self.known is None or (columns < 0).any():
+        if self.values is None or (columns < 0).any():
             rows = take(self.objects, X)
             return kernel_matrix(self.kernel, rows, rows if Y is X else take(self.objects, Y))
-        values = self.known[np.ix_(X, columns)]
+        values = self.values[np.ix_(X, columns)]
         return values if self.kernel.pair_key is None else self.kernel.from_pairs(values)
 
     def diag(self, X):
@@ -521,21 +519,18 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return check_objects(X, self, reset=reset)
 
     def _fit_precomputed(self, X):
+        positions = self.landmarks
         if to_choose(self.landmarks):
             refuse_to_choose(X)
-            m = _MOST_LANDMARKS if is_auto(self.landmarks) else self.landmarks
-            positions = np.arange(len(X))
+            auto, positions = is_auto(self.landmarks), np.arange(len(X))
+            m = _MOST_LANDMARKS if auto else self.landmarks
             if m < len(X):
                 lookup = CheckedKernel(X)
                 positions = choose_landmarks(lookup, positions, m, self.method, self.random_state)
-            if is_auto(self.landmarks):
-                positions = positions[
-                    : _enough(X[:, positions], X[np.ix_(positions, positions)], X.diagonal())
-                ]
-            self.landmarks_ = positions
-            self.columns_ = positions
-            return LandmarkKernel(None, X[np.ix_(positions, positions)])
-        self.landmarks_, self.columns_ = landmark_columns(self.landmarks, X)
+            if auto:
+                K = X[np.ix_(positions, positions)]
+                positions = positions[: _enough(X[:, positions], K, X.diagonal())]
+        self.landmarks_, self.columns_ = landmark_columns(positions, X)
         return LandmarkKernel(None, X[np.ix_(self.landmarks_, self.columns_)])
 
     def _choose(self, X, kernel):
@@ -636,7 +631,8 @@ def check_landmark_options(choice):
             check_count(choice.landmarks, "landmarks")
     check_choice(choice.method, "method", LANDMARK_METHODS)
     if choice.rtol is not None:
-        check_fraction(choice.rtol, "rtol")
+        what = "a number from 0 to below 1, or None"
+        check_real(choice.rtol, "rtol", what, lambda number: 0 <= number < 1)
 
 
 def to_choose(landmarks):

@@ -20,7 +20,14 @@ from ..measures.table import GROUPS, as_measure, elastic_measures
 from .base_kernel import BaseKernel
 
 # What proximities become: a similarity as it is, a dissimilarity d as −d², −d, exp(−γd²), exp(−γd).
-PROXIMITY_KINDS = ("similarity", "neg_squared", "neg", "rbf", "laplacian")
+_FORMULAS = {
+    "similarity": lambda values, gamma: values,
+    "neg_squared": lambda values, gamma: -(values**2),
+    "neg": lambda values, gamma: -values,
+    "rbf": lambda values, gamma: np.exp(-check_positive(gamma, "gamma") * values**2),
+    "laplacian": lambda values, gamma: np.exp(-check_positive(gamma, "gamma") * values),
+}
+PROXIMITY_KINDS = tuple(_FORMULAS)
 # Objects that show whether a function is a distance, where their matrix is not computed.
 _CHECKED = 10
 # What an ensemble compares of a dissimilarity: kind and width.
@@ -30,16 +37,7 @@ FORMS = (("neg_squared", 1.0), ("neg", 1.0), ("rbf", 0.3), ("rbf", 1.0), ("rbf",
 @np.errstate(over="ignore")  # what overflows is refused where kernel values are checked
 def proximity_to_kernel(values, kind, gamma=1.0):
     """Kernel values from dissimilarities d or similarities."""
-    match check_choice(kind, "kind", PROXIMITY_KINDS):
-        case "neg_squared":
-            return -(values**2)
-        case "neg":
-            return -values
-        case "rbf":
-            return np.exp(-check_positive(gamma, "gamma") * values**2)
-        case "laplacian":
-            return np.exp(-check_positive(gamma, "gamma") * values)
-    return values
+    return _FORMULAS[check_choice(kind, "kind", PROXIMITY_KINDS)](values, gamma)
 
 
 def mean_proximity(matrix, kind):

@@ -194,9 +194,8 @@ class NamedKernel(BaseKernel):
         """The rows as the kernel sees them."""
         if self.scale is None:
             return X
-        if self.center is None:  # of sparse training rows; the kernel depends on differences alone
-            return X / self.scale
-        return (as_dense(X) - self.center) / self.scale
+        # Sparse training rows have no center: their kernels depend on differences alone.
+        return X / self.scale if self.center is None else (as_dense(X) - self.center) / self.scale
 
 
 # Kernels whose values depend on the units of the columns, and which take any real numbers.
@@ -331,14 +330,10 @@ def resolve_gamma(gamma, X):
 # --- kernels of any kind --------------------------------------------------------------------------
 
 
-def check_kernel_name(kernel):
-    """A kernel's name as the tables spell it."""
-    return check_choice(kernel, "kernel", (*KERNEL_NAMES, "precomputed", *MEASURES, *GROUPS))
-
-
 def name_of(kernel):
     """The name of a kernel, checked; None for a function or an object."""
-    return check_kernel_name(kernel) if isinstance(kernel, str) else None
+    names = *KERNEL_NAMES, "precomputed", *MEASURES, *GROUPS
+    return check_choice(kernel, "kernel", names) if isinstance(kernel, str) else None
 
 
 def is_precomputed(kernel):
@@ -404,12 +399,11 @@ def kernel_settings(estimator, X):
     """Arguments of `fit_kernel` that an estimator has for training objects X beside its kernel."""
     if not is_named(estimator.kernel):
         return {}
-    name = check_kernel_name(estimator.kernel)
     return {
         "gamma": estimator.gamma,
         "degree": estimator.degree,
         "coef0": estimator.coef0,
-        "standardize": standardizes(estimator.standardize, name, X),
+        "standardize": standardizes(estimator.standardize, estimator.kernel, X),
     }
 
 
@@ -418,9 +412,7 @@ def fit_kernel(kernel, X, y=None, **named):
 
     named: gamma, degree, coef0 and standardize of a kernel by name.
     """
-    if is_named(kernel):
-        return fit_named_kernel(check_kernel_name(kernel), X, **named)
-    return as_kernel(kernel).fit(X, y)
+    return fit_named_kernel(kernel, X, **named) if is_named(kernel) else as_kernel(kernel).fit(X, y)
 
 
 def fit_kernel_and_gram(kernel, X, y=None, **named):
@@ -428,8 +420,7 @@ def fit_kernel_and_gram(kernel, X, y=None, **named):
     if is_named(kernel):
         return fit_kernel(kernel, X, **named), None
     kernel = as_kernel(kernel)
-    gram = kernel.fit_gram(X, y)
-    return kernel, gram
+    return kernel, kernel.fit_gram(X, y)
 
 
 def is_stateless(kernel):

@@ -262,12 +262,6 @@ def _matching(a, b, radius, tolerance, cost):
 
 
 @_compiled
-def _edr(a, b, radius, tolerance):
-    """Edit distance on real sequences: L. Chen, M. T. Özsu and V. Oria, SIGMOD 2005."""
-    return _matching(a, b, radius, tolerance, 1.0)
-
-
-@_compiled
 def _lcss(a, b, radius, tolerance):
     """Longest common subsequence: M. Vlachos, G. Kollios and D. Gunopulos, ICDE 2002.
 
@@ -412,7 +406,9 @@ def _all_lcss(A, B, window, same, out, tolerance_a, tolerance_b):
 @_compiled
 def _all_edr(A, B, window, same, out, tolerance_a, tolerance_b):
     for i, j, a, b, radius in _pairs(A, B, window, same):
-        out[i, j] = _edr(a, b, radius, np.maximum(tolerance_a[i], tolerance_b[j]))
+        # Edit distance on real sequences: L. Chen, M. T. Özsu and V. Oria, SIGMOD 2005.
+        tolerance = np.maximum(tolerance_a[i], tolerance_b[j])
+        out[i, j] = _matching(a, b, radius, tolerance, 1.0)
 
 
 @_compiled

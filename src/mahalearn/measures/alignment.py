@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from .._lazy import extra_module
 from .._typing import ArrayLike
 from .._validation import check_choice, is_whole
 from ._objects import check_not_empty, named
@@ -174,7 +175,6 @@ class Alignment(Measure):
     def _matrix(self):
         """parasail's matrix, and the letters that it has scores for."""
         parasail = _parasail()
-        check_choice(self.mode, "mode", get_args(Mode))
         if isinstance(self.matrix, str):
             try:
                 # By attribute: parasail would take another name for that of a file.
@@ -210,14 +210,8 @@ class Alignment(Measure):
 
 
 def _parasail():
-    try:
-        import parasail
-    except ImportError:
-        raise ImportError(
-            'Alignments need parasail: pip install "mahalearn[bio]". Without it, the edit distance '
-            "(measure 'edit') compares sequences."
-        ) from None
-    return parasail
+    purpose = "Alignments need parasail; without it the measure 'edit' compares sequences"
+    return extra_module("parasail", purpose, "bio")
 
 
 def _own_matrix(matrix):

@@ -16,11 +16,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._typing import Objects, Symmetrize
-from .._validation import SYMMETRY_RTOL, check_choice, check_objects
+from .._validation import SYMMETRY_RTOL, check_choice, check_objects, dtype_kind
 
 # Pairs of a block on the diagonal that a function said to be symmetric is checked with.
 _CHECKED = 8
-SYMMETRIZE = ("mean", "min", "max", None)
+_COMBINED = {
+    "mean": lambda there, back: (there + back) / 2,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+SYMMETRIZE = (*_COMBINED, None)
 
 
 @dataclass(frozen=True)
@@ -286,8 +291,7 @@ def object_list(X):
     X = check_objects(X)
     if hasattr(X, "columns"):
         X = np.asarray(X)
-    shape, dtype = getattr(X, "shape", ()), getattr(X, "dtype", None)
-    if len(shape) == 2 and shape[1] == 1 and getattr(dtype, "kind", "") in ("O", "U", "S", "T"):
+    if dtype_kind(X) in ("O", "U", "S", "T") and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]
     return list(X)
 
@@ -313,7 +317,7 @@ def pair_block(measure, A, B, same, symmetrize, start=(0, 0)):
     values = np.asarray(measure.block(A, B), dtype=np.float64)
     if not measure.symmetric and symmetrize is not None:
         back = values if same else np.asarray(measure.block(B, A), dtype=np.float64)
-        values = _symmetric(values, back.T, symmetrize)
+        values = _COMBINED[symmetrize](values, back.T)
     if values.shape != (len(A), len(B)):
         raise ValueError(
             f"{type(measure).__name__} gave a block of shape {values.shape} for {len(A)} and "
@@ -330,15 +334,6 @@ def pair_block(measure, A, B, same, symmetrize, start=(0, 0)):
     if same and measure.self_value is not None:
         np.fill_diagonal(values, measure.self_value)
     return values
-
-
-def _symmetric(there, back, how):
-    match how:
-        case "min":
-            return np.minimum(there, back)
-        case "max":
-            return np.maximum(there, back)
-    return (there + back) / 2
 
 
 def place(out, rows, cols, values, half):

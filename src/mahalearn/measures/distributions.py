@@ -7,7 +7,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.special import rel_entr
 
-from .._validation import is_real
+from .._lazy import extra_module
+from .._validation import check_real
 from ._objects import as_floats, named, number_table, point_arrays
 from .base import Measure, object_list
 
@@ -97,8 +98,7 @@ class Wasserstein(Measure):
         self.p = p
 
     def _prepared(self, X, rows=None):
-        if not is_real(self.p) or not 1 <= self.p < np.inf:
-            raise ValueError(f"p must be a finite number of at least 1; got {self.p!r}.")
+        check_real(self.p, "p", "a finite number of at least 1", lambda p: p >= 1)
         first = object_list(X)[0] if rows is None else rows[0]
         if as_floats(first, "a sample of numbers, or of points", "Object 0").ndim == 2:
             what = "a sample of points, an array of shape (n_points, n_dimensions)"
@@ -131,13 +131,8 @@ def _in_space(a, b, p):
     cost = (distances / largest) ** p
     if len(a) == len(b):
         return _power_mean(distances[linear_sum_assignment(cost)], p)
-    try:
-        from ot import emd2
-    except ImportError:
-        raise ImportError(
-            f"Samples of {len(a)} and {len(b)} points in space need POT: pip install "
-            '"mahalearn[transport]". Samples of equal size, or on the line, do not.'
-        ) from None
+    purpose = f"Samples of unequal size in space ({len(a)} and {len(b)} points) need POT"
+    emd2 = extra_module("ot", purpose, "transport").emd2
     # Whole numbers as masses: POT compares the totals, which must agree exactly.
     masses = np.full(len(a), float(len(b))), np.full(len(b), float(len(a)))
     value = emd2(*masses, cost, numItermax=10_000_000) / (len(a) * len(b))

@@ -11,13 +11,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._typing import Objects
-from .._validation import check_choice, check_memory, check_positive, is_real
+from .._validation import check_choice, check_memory, check_positive, check_real, is_real
 from ._objects import check_not_empty, named, point_arrays
 from ._series import ANGLE, DISTANCE, MATCH, TABLE, all_pairs, compiled
 from .base import Measure, Prepared
 
 NUMERIC = ("absolute", "angular", "euclidean")
-NORMALIZE = ("longer", "sum", None)
+_LENGTHS = {"longer": np.maximum, "sum": np.add}
+NORMALIZE = (*_LENGTHS, None)
 # Fractional numbers are no symbols if more than this share of them, among at least so many, differ;
 # nor if there are more different ones than an alphabet of codes has (measurements to one decimal).
 _DISTINCT, _FEW_SYMBOLS, _ALPHABET = 0.9, 20, 30
@@ -151,12 +152,8 @@ class EditDistance(Measure):
                 values = all_pairs("edit", a, b, *numbers, symmetric=self.symmetric)
             P, Q = P.arrays, Q.arrays
         lengths = [len(x) for x in P], [len(y) for y in Q]
-        match check_choice(self.normalize, "normalize", NORMALIZE):
-            case "longer":
-                return values / np.maximum.outer(*lengths)
-            case "sum":
-                return values / np.add.outer(*lengths)
-        return values
+        normalize = check_choice(self.normalize, "normalize", NORMALIZE)
+        return values if normalize is None else values / _LENGTHS[normalize].outer(*lengths)
 
     def _replacing(self):
         """Kind of the cost of replacing one symbol by another, and its number."""
@@ -171,8 +168,8 @@ class EditDistance(Measure):
     def _by_rapidfuzz(self):
         """True for symbols with whole costs, where rapidfuzz is installed."""
         costs = (self.insertion, self.deletion, self.substitution)
-        whole = not callable(self.substitution) and all(float(c).is_integer() for c in costs)
-        return whole and _rapidfuzz() is not None
+        integers = not callable(self.substitution) and all(float(c).is_integer() for c in costs)
+        return integers and _rapidfuzz() is not None
 
     def _with_rapidfuzz(self, P, Q):
         process, distance = _rapidfuzz()
@@ -194,13 +191,10 @@ class EditDistance(Measure):
 
 def _check_cost(value, name):
     """A cost: a finite number, not negative."""
-    if is_real(value) and math.isfinite(value) and value >= 0:
-        return float(value)
-    choices = " (or one of 'absolute', 'angular', 'euclidean', or a function that returns one)"
-    raise ValueError(
-        f"The cost {name} must be a finite number that is not negative"
-        f"{choices if name == 'substitution' else ''}; got {value!r}."
-    )
+    what = "a finite number that is not negative"
+    if name == "substitution":
+        what += " (or one of 'absolute', 'angular', 'euclidean', or a function that returns one)"
+    return check_real(value, f"The cost {name}", what, lambda cost: cost >= 0)
 
 
 def _with_numpy(P, Q, deletion, insertion, kind, size, table):
@@ -306,7 +300,7 @@ def _refuse_measurements(sequences, alphabet):
     few = n_symbols < _FEW_SYMBOLS or len(alphabet) <= _DISTINCT * n_symbols
     if few and len(alphabet) <= _ALPHABET:
         return
-    fractions = (isinstance(s, numbers.Real) and not float(s).is_integer() for s in alphabet)
+    fractions = (is_real(s) and not float(s).is_integer() for s in alphabet)
     if sum(fractions) > len(alphabet) / 2:
         raise ValueError(
             f"The sequences hold {len(alphabet)} different numbers among {n_symbols}: measurements "

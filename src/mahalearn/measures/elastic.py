@@ -1,12 +1,17 @@
 """Elastic distances of time series, and the Euclidean distance for comparison."""
 
-import math
 from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._validation import check_choice, check_real, check_squarable, is_real
+from .._validation import (
+    check_choice,
+    check_not_negative,
+    check_real,
+    check_squarable,
+    is_real,
+)
 from ._objects import as_floats, named
 from ._series import all_pairs
 from .base import Measure
@@ -18,12 +23,14 @@ OPTIONS: dict[Method, tuple[str, ...]] = {
     "dtw": ("window",),
     "msm": ("window", "cost"),
     "erp": ("window", "gap"),
-    "twe": ("window", "cost", "stiffness"),
+    "twe": ("window", "stiffness", "cost"),
     "lcss": ("window", "epsilon"),
     "edr": ("window", "epsilon"),
     "frechet": ("window",),
 }
 METHODS = tuple(OPTIONS)
+# Parameters that a recurrence takes as numbers, in the order of OPTIONS, and their checks.
+_NUMBERS = {"cost": check_not_negative, "stiffness": check_not_negative, "gap": check_real}
 
 
 class Elastic(Measure):
@@ -124,7 +131,7 @@ class Elastic(Measure):
         self._check_window(method)
         self._parameters(method)
         if self.epsilon is not None:
-            _check_not_negative(self.epsilon, "epsilon, unless it is None,")
+            check_not_negative(self.epsilon, "epsilon, unless it is None,")
         arrays = series_arrays(X, rows is not None)
         _check_alike(method, arrays, rows)
         check_squarable(max(np.abs(x).max() for x in arrays), "The series")
@@ -158,15 +165,8 @@ class Elastic(Measure):
 
     def _parameters(self, method):
         """The numbers that the recurrence takes."""
-        match method:
-            case "msm":
-                return (_check_not_negative(self.cost, "cost"),)
-            case "erp":
-                return (check_real(self.gap, "gap"),)
-            case "twe":
-                stiffness = _check_not_negative(self.stiffness, "stiffness")
-                return stiffness, _check_not_negative(self.cost, "cost")
-        return ()
+        names = [name for name in OPTIONS[method] if name in _NUMBERS]
+        return [_NUMBERS[name](getattr(self, name), name) for name in names]
 
     def _tolerances(self, arrays):
         """(series, channels): what two values may differ by and still match."""
@@ -239,9 +239,3 @@ def _z_normalized(x):
     rounding = 1e-12 * np.abs(x).max(axis=1, keepdims=True)
     flat = spread <= rounding
     return np.where(flat, 0.0, centred / np.where(flat, 1.0, spread))
-
-
-def _check_not_negative(value, name):
-    if not is_real(value) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{name} must be a finite number that is not negative; got {value!r}.")
-    return float(value)

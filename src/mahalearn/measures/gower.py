@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Objects
-from .._validation import check_objects, is_missing, n_rows
+from .._validation import check_objects, is_missing, is_real, n_rows
 from .base import Measure, Prepared
 
 
@@ -93,7 +93,33 @@ class Gower(Measure):
             "pairwise or MeasureKernel, which do.",
         )
         codes = [{} for _ in self.columns_] if rows is None else rows.codes
-        return self._table(X, codes)
+        names, columns = _columns(X)
+        named = isinstance(names[0], str)
+        if len(names) != len(self.columns_) or (named and names != self.columns_):
+            raise ValueError(
+                f"The table has the columns {names!r}, the training data had {self.columns_!r}."
+            )
+        n = len(columns[0])
+        numbers, has_number, symbols, has_name = [], [], [], []
+        for c, column in enumerate(columns):
+            if not self.nominal_[c]:
+                column = _numbers(column, names[c])
+            missing = np.array([is_missing(v) for v in column])
+            # In a constant column any difference is beyond the range, as between names.
+            if self.nominal_[c] or self.ranges_[c] == 0:
+                code = codes[c]
+                coded = [0 if m else code.setdefault(v, len(code)) for v, m in zip(column, missing)]
+                symbols.append(coded)
+                has_name.append(~missing)
+            else:
+                numbers.append(np.where(missing, 0.0, column) / self.ranges_[c])
+                has_number.append(~missing)
+        parts = (_matrix(part, n) for part in (numbers, symbols, has_number, has_name))
+        table = _Table(*parts, codes)
+        empty = np.flatnonzero(table.has_number.sum(axis=1) + table.has_name.sum(axis=1) == 0)
+        if len(empty):
+            raise ValueError(f"Row {empty[0]} has no values at all; leave it out.")
+        return table
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
@@ -134,35 +160,6 @@ class Gower(Measure):
         mask = np.zeros(len(columns), dtype=bool)
         mask[positions] = True
         return mask
-
-    def _table(self, X, codes):
-        names, columns = _columns(X)
-        named = isinstance(names[0], str)
-        if len(names) != len(self.columns_) or (named and names != self.columns_):
-            raise ValueError(
-                f"The table has the columns {names!r}, the training data had {self.columns_!r}."
-            )
-        n = len(columns[0])
-        numbers, has_number, symbols, has_name = [], [], [], []
-        for c, column in enumerate(columns):
-            if not self.nominal_[c]:
-                column = _numbers(column, names[c])
-            missing = np.array([is_missing(v) for v in column])
-            # In a constant column any difference is beyond the range, as between names.
-            if self.nominal_[c] or self.ranges_[c] == 0:
-                code = codes[c]
-                coded = [0 if m else code.setdefault(v, len(code)) for v, m in zip(column, missing)]
-                symbols.append(coded)
-                has_name.append(~missing)
-            else:
-                numbers.append(np.where(missing, 0.0, column) / self.ranges_[c])
-                has_number.append(~missing)
-        parts = (_matrix(part, n) for part in (numbers, symbols, has_number, has_name))
-        table = _Table(*parts, codes)
-        empty = np.flatnonzero(table.has_number.sum(axis=1) + table.has_name.sum(axis=1) == 0)
-        if len(empty):
-            raise ValueError(f"Row {empty[0]} has no values at all; leave it out.")
-        return table
 
 
 def _matrix(columns, n_rows):
@@ -252,7 +249,7 @@ def _tidy(column):
     if column.dtype.kind != "O":
         return column
     present = [v for v in column if not is_missing(v)]
-    numeric = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in present)
+    numeric = all(map(is_real, present))
     return _floats(column) if present and numeric else column
 
 

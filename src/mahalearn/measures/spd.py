@@ -60,11 +60,14 @@ class SPDDistance(Measure):
             _check_spd(A, size, name)
         M = np.array(matrices)
         M = (M + M.transpose(0, 2, 1)) / 2
-        return _logarithms(M) if metric == "log_euclidean" else M
+        if metric == "affine_invariant":
+            return M
+        values, U = np.linalg.eigh(M)
+        return (U * np.log(values)[:, None, :]) @ U.transpose(0, 2, 1)
 
     def block(self, P: Any, Q: Any) -> np.ndarray:
         """Values between two slices of prepared objects, see Measure."""
-        if check_choice(self.metric, "metric", get_args(Metric)) == "log_euclidean":
+        if self.metric == "log_euclidean":
             return cdist(*(M.reshape(len(M), -1) for M in (P, Q)))
         same = Q is P
         values = np.zeros((len(P), len(Q)))
@@ -75,11 +78,6 @@ class SPDDistance(Measure):
             roots = np.linalg.eigvalsh(L @ Q[first:] @ L.T)
             values[i, first:] = np.sqrt((np.log(roots) ** 2).sum(axis=1))
         return values + values.T if same else values
-
-
-def _logarithms(M):
-    values, U = np.linalg.eigh(M)
-    return (U * np.log(values)[:, None, :]) @ U.transpose(0, 2, 1)
 
 
 def _check_spd(A, size, name):

@@ -13,17 +13,17 @@ from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
+from .._array_api import refuse_tensors
 from .._sparse import as_matrix, as_rows, is_sparse
 from .._typing import CV, ArrayLike, ClassWeight, Kernel, Objects, RandomState, Scoring, Spectrum
 from .._validation import (
     check_choice,
     check_classes,
     check_count,
+    check_labels,
     check_objects,
     check_positive,
     check_sample_weight,
@@ -34,7 +34,6 @@ from .._validation import (
     refuse_dask,
     refuse_dask_query,
     refuse_objects,
-    refuse_tensors,
     take,
     validate_rows,
 )
@@ -47,7 +46,7 @@ from ..kernels.protocol import KERNEL_NAMES, check_kernel_list, takes_sparse, ta
 from ..measures.table import GROUPS, MEASURES
 from ..table_encoder import TableEncoder
 from ..training.sources import check_batches
-from .evaluation import grouped
+from .evaluation import copy_columns, grouped
 from .explain import fit_explanation, kernel_member, typicality
 from .families import FAMILIES, list_members
 from .member_data import (
@@ -349,8 +348,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
             refuse_dask(self, X, y)
             data = self._check_data(X, y)
         kernels = self._kernels() if self._by_name() else [None]
-        whole = self.combine == "stack"
-        members = list_members(self._wanted(), kernels, data.views, len(data.y), whole)
+        stacked = self.combine == "stack"
+        members = list_members(self._wanted(), kernels, data.views, len(data.y), stacked)
         weights = self._check_weights(data, sample_weight, members)
         with warnings.catch_warnings():
             # It has just been said, and every search would say it again.
@@ -410,13 +409,8 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         if not by_name and all(takes_vectors(kernel) for kernel in self._kernels()):
             X, y = validate_rows(self, X, y, dtype=np.float64)
         else:
-            if y is None:
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None."
-                )
-            y = column_or_1d(y, warn=True)
             X = X if by_name else check_objects(X, self, reset=True)
-            check_consistent_length(X, y)
+            y = check_labels(self, X, y)
         self.classes_, codes = check_classes(y)
         if by_name:
             return VectorData(self._fit_encoder(X), y, codes)
@@ -439,9 +433,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
     def _take_columns(self):
         """Take number and names of the columns from the encoder; those of an earlier fit go."""
         vars(self).pop("feature_names_in_", None)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self._encoder, name):
-                setattr(self, name, getattr(self._encoder, name))
+        copy_columns(self._encoder, self)
 
     def _check_batches(self, X, y, sample_weight, groups):
         """The same for rows that are not in memory."""
@@ -554,9 +546,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
 
     def _scores_of(self, best, rows):
         """A candidate's row of the leaderboard."""
-        scores = best.fold_scores
-        if self.combine != "best":
-            scores = self._metrics(best.held_out, rows)
+        scores = self._metrics(best.held_out, rows) if self.combine != "best" else best.fold_scores
         if not np.isfinite(scores).all():
             raise ValueError("the score is not defined on every fold")
         log_p = log_softmax(best.held_out / best.temperature, axis=1)
@@ -580,8 +570,7 @@ class MahalanobisClassifierCV(BestEstimatorMixin, BaseEstimator):
         name, self.calibrations_ = names[index], None
         best = candidates[name]
         self.best_score_ = float(best.fold_scores.mean())
-        log_p = log_softmax(best.held_out / best.temperature, axis=1)
-        self.oof_proba_ = mean_proba(log_p, rows)
+        self.oof_proba_ = mean_proba(log_softmax(best.held_out / best.temperature, axis=1), rows)
         equal = {name for name, ties in zip(names, tied, strict=True) if ties}
         for row in self.leaderboard_:
             row["tied"] = row["member"] in equal

@@ -32,7 +32,6 @@ from ..kernels.protocol import (
     POLYNOMIAL,
     WITH_GAMMA,
     as_kernel,
-    check_kernel_name,
     fit_kernel,
     fit_named_kernel,
     is_named,
@@ -77,17 +76,13 @@ class SearchData(NamedTuple):
 
     def last_step(self):
         """The same as the last step of a pipeline takes them, the others fitted on all objects."""
-        X = self.X
-        if self.before is not None:
-            X = clone(self.before).fit_transform(X, self.y)
+        X = self.X if self.before is None else clone(self.before).fit_transform(self.X, self.y)
         return self._replace(X=as_rows(X), before=None)
 
     def sample(self, kernel):
         """The objects that a kernel learns its scales from."""
         in_parts = self.landmarks is not None and self.landmarks.folds is not None
-        if in_parts and is_named(kernel):
-            return self.landmarks.scanned.two_rows()  # with the mean and the spread of all
-        return self.X
+        return self.landmarks.scanned.two_rows() if in_parts and is_named(kernel) else self.X
 
 
 class Trial(NamedTuple):
@@ -178,6 +173,13 @@ def steps_of(estimator):
     return Steps(estimator[:-1] if len(estimator.steps) > 1 else None, classifier, f"{name}__")
 
 
+def copy_columns(fitted, to):
+    """Number and names of the columns of a fitted estimator, for an estimator that holds it."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(fitted, name):
+            setattr(to, name, getattr(fitted, name))
+
+
 def on_kernel(estimator):
     """True for a classifier whose candidates may share a kernel."""
     return isinstance(estimator, KernelClassifier)
@@ -198,9 +200,9 @@ def _resolved(classifier, objects):
     """Changes of a classifier's kernel parameters, a list; objects(): its SearchData."""
     kernel, gamma = classifier.kernel, classifier.gamma
     if isinstance(gamma, Multiple):
-        name, X = check_kernel_name(kernel), objects().sample(kernel)
-        standardize = standardizes(classifier.standardize, name, X)
-        unit = fit_named_kernel(name, X, coef0=classifier.coef0, standardize=standardize).gamma
+        X = objects().sample(kernel)
+        standardize = standardizes(classifier.standardize, kernel, X)
+        unit = fit_named_kernel(kernel, X, coef0=classifier.coef0, standardize=standardize).gamma
         change = {"gamma": float(unit * gamma.factor)}
         if isinstance(classifier.standardize, str):  # the width belongs to these columns
             change["standardize"] = standardize
@@ -300,8 +302,7 @@ class Setting(NamedTuple):
         1 for kernels with self-similarities 1, for kernels of dissimilarities that are scaled
         already, and for those that learn in each fold. folds(): those of the setting.
         """
-        scaled = self.fitted is not None and self.fitted.has_unit_scale
-        K = None if scaled else folds().gram
+        K = None if self.fitted is not None and self.fitted.has_unit_scale else folds().gram
         if K is None:
             return 1.0
         diagonal = K.diagonal()
@@ -348,9 +349,8 @@ def _kernel_groups(trials, objects):
 
 
 def _with_landmarks(settings, objects):
-    first, source = settings[0].trials[0].estimator, objects.landmarks
-    if source is None:
-        source = first.landmark_source(objects.X, objects.y)
+    first = settings[0].trials[0].estimator
+    source = objects.landmarks or first.landmark_source(objects.X, objects.y)
     estimators = [setting.trials[0].estimator for setting in settings]
     shared = len({frozen(e.kernel) for e in estimators}) == 1
     shared = shared or (not source.scanned.sparse and same_landmarks(estimators))

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from .._sparse import column_moments
-from .._validation import take
+from .evaluation import parts_of
 
 # Folds in which training objects get their distances.
 FOLDS = 5
@@ -66,10 +66,7 @@ def _has_distances(estimator, data):
 
 def _distances_to_classes(estimator, data, train, test):
     """Distances of held-out objects to their own classes, NaN for a class without others."""
-    if data.pairwise:
-        inside, queries = data.X[np.ix_(train, train)], data.X[np.ix_(test, train)]
-    else:
-        inside, queries = take(data.X, train), take(data.X, test)
+    inside, queries = parts_of(estimator, data.X, train, test)
     if hasattr(estimator, "offset"):  # distances have none
         estimator.set_params(offset=None)
     d2 = estimator.fit(inside, data.y[train]).mahalanobis(queries)

@@ -145,8 +145,8 @@ def list_members(wanted, kernels, views, n_objects, in_ensemble):
             if family.needs_vectors and kind != "vectors":
                 continue
             if family.suits(kind, n_objects, in_ensemble) if wanted is None else name in wanted:
-                own = None if family.needs_vectors else kernel
-                members.append(Member(f"{name}/{kernel}" if i else name, name, own, i == 0))
+                named = None if family.needs_vectors else kernel
+                members.append(Member(f"{name}/{kernel}" if i else name, name, named, i == 0))
     of_views = [
         Member(f"{m.family}/{view}", m.family, view, False)
         for view in views

@@ -59,9 +59,6 @@ class MemberData:
     objects, None where they are equal.
     """
 
-    X: Any
-    y: np.ndarray
-    codes: np.ndarray
     kernel: Any = None
     spread: float | None = None
     knows_queries = True
@@ -368,8 +365,7 @@ def _with_scale(kernel, X, pairs):
     measure = as_kernel(kernel)
     if measure.stateless or not measure.measure_is_stateless:
         return kernel
-    scale = _fit(clone(measure), X, None, pairs)[0].scale_
-    return clone(measure).set_params(scale=scale)
+    return clone(measure).set_params(scale=_fit(clone(measure), X, None, pairs)[0].scale_)
 
 
 def _views(kernels):

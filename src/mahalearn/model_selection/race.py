@@ -9,6 +9,7 @@ share its matrix, its class distances and its decompositions.
 import time
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -90,7 +91,8 @@ class Best(NamedTuple):
     held_out: np.ndarray
 
 
-class Result(NamedTuple):
+@dataclass
+class Result:
     """The outcome of a race for one member.
 
     best: a Best, None where it failed; n_candidates: those of its grid; n_finalists:
@@ -241,7 +243,7 @@ def race(members, data, splits, spectrum, rules):
     results = {m.name: Result() for m in members}
     if is_sparse(data.X):
         for m in (m for m in members if FAMILIES[m.family].needs_vectors):
-            results[m.name] = Result(note=NEEDS_DENSE)
+            results[m.name].note = NEEDS_DENSE
         members = [m for m in members if not FAMILIES[m.family].needs_vectors]
     part, part_splits = pilot_part(data, splits, rules.time_budget)
     splits = splits[: rules.n_folds]
@@ -253,13 +255,13 @@ def race(members, data, splits, spectrum, rules):
     at_landmarks = fitted_at_landmarks(data, rules.effort)
     candidates = candidates_of(data)
     for member, count in Counter(c.member for c in candidates).items():
-        results[member] = results[member]._replace(n_candidates=count)
+        results[member].n_candidates = count
     if rules.effort == "fast" or rules.time_budget is not None or at_landmarks:
         first = candidates_of(part)
         means, seconds = _pilot(first, part, part_splits, rules, results, at_landmarks)
         chosen = finalists(first, means, rules.effort, at_landmarks)
         for member in {c.member for c in first} - {first[i].member for i in chosen}:
-            results[member] = results[member]._replace(note=results[member].note or BEHIND)
+            results[member].note = results[member].note or BEHIND
         growth = _growth(part, part_splits, data, splits)
         expected = expected_seconds(first, chosen, seconds, growth, at_landmarks)
         entering = _entering(results, expected, rules.time_budget, start, data)
@@ -285,9 +287,9 @@ def _pilot(candidates, data, splits, rules, results, at_landmarks):
 
 def _record(results, member, one):
     """Add the seconds of a Scored to a member's Result, and its first error."""
-    result = results[member]
-    note = result.note or (f"failed: {one.error}" if one.error is not None else "")
-    results[member] = result._replace(seconds=result.seconds + one.seconds, note=note)
+    results[member].seconds += one.seconds
+    if one.error is not None:
+        results[member].note = results[member].note or f"failed: {one.error}"
 
 
 def _entering(results, expected, time_budget, start, data):
@@ -295,12 +297,11 @@ def _entering(results, expected, time_budget, start, data):
     left_out = too_long(expected, time_budget, time.monotonic() - start)
     for member, result in results.items():
         if member in left_out:
-            note = f"left out by the time budget: about {expected[member]:.2g} s"
-        elif member in expected or result.note:
-            note = result.note
-        else:
-            note = f"left out: it cannot use landmarks, {_why_landmarks(data)}"
-        results[member] = result._replace(note=note)
+            result.note = f"left out by the time budget: about {expected[member]:.2g} s"
+        elif member not in expected:
+            result.note = (
+                result.note or f"left out: it cannot use landmarks, {_why_landmarks(data)}"
+            )
     remaining = sum(seconds for member, seconds in expected.items() if member not in left_out)
     if remaining > LONG_SECONDS:
         warnings.warn(
@@ -327,10 +328,10 @@ def _final(candidates, data, splits, rules, results):
             best[member] = one
     truth = np.concatenate([data.codes[test] for _, test in splits])
     for member, group in ((g[0].member, g) for g in grouped(candidates, lambda c: c.member)):
-        results[member] = results[member]._replace(n_finalists=len(group))
+        results[member].n_finalists = len(group)
         if member in best:
-            winner = _best_of(group[0].estimator, best[member], truth)
-            results[member] = results[member]._replace(best=winner, note="")
+            results[member].best = _best_of(group[0].estimator, best[member], truth)
+            results[member].note = ""
     return results
 
 

@@ -43,6 +43,7 @@ from ..training.landmark import FLOATS
 from .evaluation import (
     SearchData,
     Trial,
+    copy_columns,
     frozen,
     on_kernel,
     resolve_candidates,
@@ -356,7 +357,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         groups, *params = self._routed(groups, fit_params)
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
-        if self._in_parts(X, y):
+        if self._at_landmarks() and comes_in_parts(X, y):
             stages = self._stages(np.inf)
             objects = self._look_at_parts(X, y, groups, params, stages[0])
         else:
@@ -432,10 +433,6 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         listed = [value for grid in grids for value in grid.get(name, ())]
         return listed or [getattr(self.estimator, name, None)]
 
-    def _in_parts(self, X, y):
-        """True for what candidates at landmarks take beside rows in memory."""
-        return self._at_landmarks() and comes_in_parts(X, y)
-
     def _at_landmarks(self):
         """True where some of the candidates have landmarks."""
         return any(landmarks is not None for landmarks in self._listed("landmarks"))
@@ -510,9 +507,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
             scored += self._score(new, objects)
             best = self._first_best(scored, places)
         self.cv_results_ = results_table(scored, self.n_splits_)
-        self.best_index_ = best
-        if callable(self.refit):
-            self.best_index_ = self._refit_index(len(scored))
+        self.best_index_ = self._refit_index(len(scored)) if callable(self.refit) else best
         winner = scored[self.best_index_]
         if winner.error is not None:
             raise winner.error
@@ -594,9 +589,7 @@ class KernelSearchCV(MetaEstimatorMixin, BestEstimatorMixin, BaseEstimator):
         if isinstance(last, ScoreClassifierMixin):  # its probabilities are those of the search
             last.temperature_ = self.temperature_
         self.refit_time_ = time.perf_counter() - start
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
+        copy_columns(self.best_estimator_, self)
 
     # --- predicting -------------------------------------------------------------------------------
 

@@ -32,10 +32,6 @@ class HeldOutRows(NamedTuple):
     weights: np.ndarray
     n_objects: int
 
-    def without(self, part):
-        """Mask of the rows that are not in a part."""
-        return self.parts != part
-
 
 def held_out_rows(splits, codes, weights):
     """The HeldOutRows of splits; the part of an object is the first split that holds it out."""
@@ -103,7 +99,7 @@ def weigh_members(calibrated, rows, penalty):
     # The labels of a part play no part in the weights that combine its probabilities.
     out = np.full(log_p.shape[1:], np.nan)
     for part in np.unique(rows.parts):
-        other = rows.without(part)
+        other = rows.parts != part
         out[~other] = stack(log_p[members][:, ~other], weigh(members, other))
     weights = np.zeros(len(log_p))
     weights[members] = w

@@ -24,7 +24,6 @@ from ..kernels.protocol import (
     STANDARDIZED,
     WITH_GAMMA,
     as_kernel,
-    check_kernel_name,
     is_named,
     is_precomputed,
     is_stateless,
@@ -265,10 +264,10 @@ def why_refitted(kernel, standardize, X):
     if is_precomputed(kernel):
         return ""
     if is_named(kernel):
-        standardized = standardizes(standardize, check_kernel_name(kernel), X) is True
+        standardized = standardizes(standardize, kernel, X) is True
         return "the columns are standardised by the training objects." if standardized else ""
     learner = as_kernel(kernel)
-    if getattr(learner, "measure_is_stateless", False) or is_stateless(learner):
+    if learner.measure_is_stateless or learner.stateless:
         return ""
     name = learner if isinstance(learner, BaseEstimator) else type(learner).__name__
     return f"the kernel {name} is fitted to the training objects."
@@ -281,9 +280,8 @@ def learned_parameters(kernel, gamma, standardize, reg_on):
         return reg
     if not is_named(kernel):
         return ([] if is_stateless(kernel) else ["the kernel's scale"]) + reg
-    name = check_kernel_name(kernel)
-    scaled = isinstance(gamma, str) and gamma != "auto" and name in WITH_GAMMA
-    chosen = isinstance(standardize, str) and name in STANDARDIZED
+    scaled = isinstance(gamma, str) and gamma != "auto" and kernel in WITH_GAMMA
+    chosen = isinstance(standardize, str) and kernel in STANDARDIZED
     return ["gamma"] * scaled + ["standardize"] * chosen + reg
 
 

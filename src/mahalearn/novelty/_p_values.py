@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._array_api import like
 from .._typing import Objects
-from .._validation import check_share, like
+from .._validation import check_share
 from ..formulas.conformal import benjamini_hochberg, prediction_sets
 from ._folds import warn_small_classes
 
@@ -201,8 +202,3 @@ class PValueMixin(OutlierMixin):
                 stacklevel=3,
             )
         return self
-
-    @property
-    def _n_unbounded(self):
-        """Number of calibration objects that rank above every distance."""
-        return 0

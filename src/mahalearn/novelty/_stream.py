@@ -15,10 +15,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import (
     check_memory,
-    distinct_labels,
     known_codes,
     refuse_missing_labels,
     refuse_mixed_labels,
+    unique_labels,
 )
 from ..formulas.class_metrics import unit_rows
 from ..formulas.moments import add_rows, merge, no_moments
@@ -243,7 +243,7 @@ class RowStream:
         refuse_missing_labels(y)
         if y.dtype.kind == "f":
             check_classification_targets(y)
-        labels = distinct_labels(y)[0]
+        labels = unique_labels(y)
         self._announce(labels.tolist())
         return self._places(labels.tolist())[np.searchsorted(labels, y)]
 

@@ -24,6 +24,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._array_api import refuse_tensors
+from .._base import foreign_scores
 from .._sparse import as_rows
 from .._typing import CV, Objects, RandomState
 from .._validation import (
@@ -35,7 +37,6 @@ from .._validation import (
     is_word,
     refuse_dask,
     refuse_dask_query,
-    refuse_tensors,
 )
 from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import class_p_values, least_other, prediction_sets
@@ -155,8 +156,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
+        tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def fit(self, X: Objects, y: Objects) -> Self:
@@ -176,6 +176,11 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         method = check_choice(self.method, "method", METHODS)
         self._score = check_choice(self.nonconformity, "nonconformity", NONCONFORMITIES)
+        if method == "full" and not self.class_conditional:
+            raise ValueError(
+                "class_conditional=False is for methods 'cross' and 'split': the closed form ranks "
+                "within a class."
+            )
         check_classifier(self.estimator)
         refuse_dask(self, X, y)
         X = self._check_objects(X, reset=True)
@@ -194,17 +199,10 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         exact = not reason and not searched and self.class_conditional
         if method == "full" or (method == "auto" and exact):
             self._full = self._fit_full(X, codes, required=method == "full")
-        if self._full is not None:
-            method = "full"
-            if not self.class_conditional:
-                raise ValueError(
-                    "class_conditional=False is for methods 'cross' and 'split': the closed form "
-                    "ranks within a class."
-                )
-        else:
-            method = "cross" if method in ("auto", "full") else method
-            self._fit_folds(X, y, codes, method)
-        self.method_ = method
+        self.method_ = "full"
+        if self._full is None:
+            self.method_ = "split" if method == "split" else "cross"
+            self._fit_folds(X, y, codes, self.method_)
         scope = "class-conditional" if self.class_conditional else "marginal"
         who = "of class j" if self.class_conditional else "of the mixture of the classes"
         self.guarantee_ = (
@@ -361,8 +359,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if self._score == "distance":
                 return self._full.evaluate(X)[1]
             return self._full.margin_p_values(X)
-        scores = self._cross.query_scores(X, self._strangeness)
-        folds = ranked_folds(self._cross.folds, scores)
+        folds = ranked_folds(self._cross.folds, self._cross.query_scores(X, self._strangeness))
         return class_p_values(folds, conditional=self.class_conditional)
 
     def predict_set(self, X: Objects, confidence: float = 0.95) -> np.ndarray:
@@ -473,14 +470,9 @@ def class_scores_of(model, X):
     """Scores (m, c) of a fitted classifier, large for likely classes."""
     # With three classes the scores of pairs look like those of classes.
     pairs = getattr(unwrapped(model)[1], "decision_function_shape", "ovr") == "ovo"
-    if hasattr(model, "decision_function") and not (pairs and len(model.classes_) > 2):
-        scores = np.asarray(model.decision_function(X), dtype=float)
-        if scores.ndim == 1:
-            return np.column_stack([-scores / 2, scores / 2])
-        if scores.shape[1] == len(model.classes_):
-            return scores
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=float)
+    by_pairs = pairs and len(model.classes_) > 2
+    if (scores := foreign_scores(model, X, decisions=not by_pairs)) is not None:
+        return scores
     remedy = " Set decision_function_shape='ovr'." if pairs else ""
     raise ValueError(
         f"{type(unwrapped(model)[1]).__name__} has neither a decision_function with a column for "

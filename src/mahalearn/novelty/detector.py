@@ -48,6 +48,7 @@ from ..kernels.protocol import (
     takes_vectors,
 )
 from ..training.exact import fit_training
+from ..training.sample import join_rows
 from ._folds import class_distances, class_folds, draw_by_class, fit_folds
 from ._full import (
     SPECTRA_AS_THEY_ARE,
@@ -59,10 +60,10 @@ from ._full import (
 )
 from ._p_values import PValueMixin
 from .drift import (
+    ALTERNATIVES,
     Alternative,
     DriftTest,
     batch_codes,
-    check_alternative,
     compare_by_class,
     pool_p_value,
 )
@@ -531,7 +532,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         >>> bool(model.drift_test(rng.normal(0, 2, size=(20, 4))).p_pooled < 0.001)
         True
         """
-        check_alternative(alternative)
+        check_choice(alternative, "alternative", ALTERNATIVES)
         X = self._check_query(X_batch)
         codes = batch_codes(y_batch, X, self.class_labels_)
         training, n, m = self._training, len(self._training), len(X)
@@ -567,7 +568,8 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                     "batch_kernel= is for kernel='precomputed'; the model computes these values by "
                     "its own kernel."
                 )
-            pool = _join(self._training.X, X)
+            objects = self._training.X
+            pool = join_rows(objects, X, np.arange(len(objects) + len(X)))
             kernel, gram = fit_kernel_and_gram(self.kernel, pool, **self._kernel_options(pool))
             return kernel_matrix(kernel, pool, pool) if gram is None else gram
         if batch_kernel is None:
@@ -582,14 +584,3 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
         cross = self._training.cross(X)
         within = self._training.training_cross(slice(None), slice(None))
         return np.block([[within, cross.T], [cross, batch]])
-
-
-def _join(A, B):
-    """The objects of A and B together."""
-    if hasattr(A, "iloc") and hasattr(B, "iloc"):
-        import pandas as pd
-
-        return pd.concat([A, B], ignore_index=True)
-    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1:] == B.shape[1:]:
-        return np.concatenate([A, B])
-    return [*A, *B]

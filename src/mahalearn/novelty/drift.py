@@ -1,17 +1,18 @@
 """Tests of a batch of objects against the training objects, by ranks."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._validation import check_choice, known_codes
+from .._validation import known_codes
 from ..formulas.class_metrics import rounded_up
 from ..formulas.conformal import combined_p_value, pooled_leverages, rank_sum_p_value
 from ..formulas.linalg import center_gram, centering, is_psd
 
 Alternative = Literal["greater", "less", "two-sided"]
+ALTERNATIVES = get_args(Alternative)
 # Parts of a smaller class would be of a few objects, whose ranks say little.
 LEAST_FOR_PARTS = 15
 
@@ -52,11 +53,6 @@ class DriftTest(NamedTuple):
     p_values: np.ndarray
     counts: np.ndarray
     p_pooled: float
-
-
-def check_alternative(alternative):
-    """One of the directions of a rank-sum test."""
-    return check_choice(alternative, "alternative", ("greater", "less", "two-sided"))
 
 
 def batch_codes(y_batch, X, classes):
@@ -109,6 +105,5 @@ def _part_p_value(K, n, reg, reg_on, alternative):
     else:
         scale = abs(np.trace(K) / len(K) - K.mean()) or 1.0 if reg_on == "relative" else 1.0
         alpha = reg * scale * len(K)
-    definite = is_psd(center_gram(K, centering(K)))
-    scores = pooled_leverages(K, alpha, definite=definite)
+    scores = pooled_leverages(K, alpha, definite=is_psd(center_gram(K, centering(K))))
     return rank_sum_p_value(scores[:n], scores[n:], alternative)

@@ -1,6 +1,5 @@
 """Novelty and out-of-distribution detection by Mahalanobis distances in the input space."""
 
-import numbers
 import warnings
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
@@ -14,9 +13,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._array_api import as_numpy, like
 from .._typing import ArrayLike, Objects, RandomState
 from .._validation import (
-    as_numpy,
     check_choice,
     check_labels,
     check_not_negative,
@@ -25,8 +24,8 @@ from .._validation import (
     check_share,
     check_unless_word,
     is_dask_collection,
+    is_whole,
     known_codes,
-    like,
     refuse_dask_query,
     refuse_mixed_labels,
     validate_rows,
@@ -57,10 +56,10 @@ from ._stream import (
     share_of_rows,
 )
 from .drift import (
+    ALTERNATIVES,
     Alternative,
     DriftTest,
     batch_codes,
-    check_alternative,
     compare_by_class,
     limit_p_value,
 )
@@ -449,8 +448,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             check_choice(self.normalize, "normalize", ("auto",))
         check_unless_word(self.pseudo_rows, "pseudo_rows", ("n_features",), check_not_negative)
         check_unless_word(self.reg, "reg", ("auto",), check_positive)
-        if not 0 <= check_real(self.trim, "trim") < 0.5:
-            raise ValueError(f"trim must be from 0 to less than 0.5; got {self.trim!r}.")
+        check_real(self.trim, "trim", "from 0 to less than 0.5", lambda share: 0 <= share < 0.5)
         if self.relative and self.covariance == "class":
             raise ValueError("relative=True needs one covariance for all classes: 'shared'.")
         if self.trim and (streamed or calibration not in ("auto", "loo")):
@@ -478,7 +476,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         elif self.covariance == "shared" or self.relative:
             most = 0
         seed = self.random_state
-        if not isinstance(seed, numbers.Integral):
+        if not is_whole(seed):
             seed = check_random_state(seed).randint(2**31 - 1)
         reservoir = calibration == "reservoir" or self.trim > 0
         return Collected(
@@ -698,8 +696,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
             least possible value is 1/(n_j + 1).
         """
         d2, limits = self._sq_distances(X), self._class_limits()
-        p = [t.p_values(d2[:, j]) for j, t in enumerate(limits)]
-        return like(X, np.column_stack(p))
+        return like(X, np.column_stack([t.p_values(d2[:, j]) for j, t in enumerate(limits)]))
 
     def _class_limits(self):
         limits = self.fitted_.limits.by_class
@@ -782,7 +779,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
         result : DriftTest
             A p-value for each class, and one for all rows together.
         """
-        check_alternative(alternative)
+        check_choice(alternative, "alternative", ALTERNATIVES)
         if self.method_ not in ("split", "calibrated"):
             raise ValueError(
                 "drift_test compares a batch with rows that the distances do not depend on, and "

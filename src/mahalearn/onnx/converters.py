@@ -2,6 +2,7 @@
 
 from sklearn.base import is_classifier
 
+from .._lazy import extra_module
 from .graph import OPSET, TENSOR_TYPES, Graph
 from .kernels import NoGraphError
 from .outputs import output_names, output_type, outputs_of, write
@@ -33,14 +34,10 @@ def register_converters() -> None:
 
 def pipeline_to_onnx(pipeline, dtype):
     """A pipeline by ``skl2onnx``."""
-    try:
-        import skl2onnx
-        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
-        from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
-    except ImportError as error:
-        raise ImportError(
-            "A pipeline needs skl2onnx, of the extra onnx: pip install 'mahalearn[onnx]'."
-        ) from error
+    skl2onnx = extra_module("skl2onnx", "A pipeline needs skl2onnx", "onnx")
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
+
     if not hasattr(pipeline, "n_features_in_"):
         raise NoGraphError(
             f"{type(pipeline[0]).__name__} takes objects, not rows of numbers: its pipeline has no "

@@ -21,8 +21,7 @@ def detector_outputs(estimator, X):
     }
     outputs["label"] = outputs["label"].sum(axis=1).cast(int)
     if fitted.limits.by_class is not None:
-        limits = [one.limits for one in fitted.limits.by_class]
-        outputs["p_values"] = p_values(d2, limits)
+        outputs["p_values"] = p_values(d2, [one.limits for one in fitted.limits.by_class])
     return outputs
 
 

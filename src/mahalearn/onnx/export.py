@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._lazy import extra_module
 from .._validation import check_choice
 from .converters import pipeline_to_onnx
 from .graph import OPSET, TENSOR_TYPES, Graph
@@ -58,7 +59,7 @@ def to_onnx(estimator: Any, *, dtype: str = "float64") -> Any:
     >>> with open("wine.onnx", "wb") as file:  # doctest: +SKIP
     ...     file.write(model.SerializeToString())
     """
-    helper = _onnx().helper
+    helper = extra_module("onnx", "to_onnx needs onnx", "onnx").helper
     dtype = check_choice(np.dtype(dtype).name, "dtype", DTYPES)
     check_is_fitted(estimator)
     if isinstance(estimator, Pipeline):
@@ -77,11 +78,3 @@ def to_onnx(estimator: Any, *, dtype: str = "float64") -> Any:
         ir_version=9,
         producer_name="mahalearn",
     )
-
-
-def _onnx():
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("to_onnx needs the extra onnx: pip install 'mahalearn[onnx]'.") from error
-    return onnx

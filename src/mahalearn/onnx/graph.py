@@ -6,6 +6,7 @@ are in double precision: kernel models amplify rounding.
 """
 
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,24 +153,12 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
         """The values in another type."""
         return self.graph.add("Cast", self, to=TENSOR_TYPES[np.dtype(dtype).name])
 
-    def _reduced(self, kind, axis, keepdims):
+    def _reduced(self, kind, axis, keepdims=False):
+        """Sums, means or extremes along an axis."""
         return self.graph.add(kind, self, np.array([axis]), keepdims=int(keepdims))
 
-    def sum(self, axis, keepdims=False):
-        """Sums along an axis."""
-        return self._reduced("ReduceSum", axis, keepdims)
-
-    def mean(self, axis, keepdims=False):
-        """Means along an axis."""
-        return self._reduced("ReduceMean", axis, keepdims)
-
-    def max(self, axis, keepdims=False):
-        """Largest values along an axis."""
-        return self._reduced("ReduceMax", axis, keepdims)
-
-    def min(self, axis, keepdims=False):
-        """Least values along an axis."""
-        return self._reduced("ReduceMin", axis, keepdims)
+    sum, mean = partialmethod(_reduced, "ReduceSum"), partialmethod(_reduced, "ReduceMean")
+    max, min = partialmethod(_reduced, "ReduceMax"), partialmethod(_reduced, "ReduceMin")
 
     def argmax(self, axis):
         """Positions of the first of the largest values along an axis."""

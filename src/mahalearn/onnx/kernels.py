@@ -28,26 +28,10 @@ def sq_distances(X, Z):
     return np.maximum(values, 0.0)
 
 
-def inner_products(X, Z):
-    """xᵀz of all pairs."""
-    # onnxruntime would fuse a MatMul with a factor after it, and round that to single precision.
-    return X.graph.add("Gemm", X, Z.T)
-
-
-def cosines(X, Z):
-    """The same of vectors of length 1; a vector of zeros stays as it is."""
-    return unit_rows(X) @ unit_rows(Z).T
-
-
 def unit_rows(X):
     """Rows of length 1; a row of zeros stays as it is."""
     lengths = np.sqrt(np.square(X).sum(axis=1, keepdims=True))
     return X / np.where(lengths > 0, lengths, 1.0)
-
-
-def city_block_distances(X, Z):
-    """Σ_k |x_k − z_k| of all pairs."""
-    return _row_by_row(X, lambda x: abs(x - Z).sum(axis=1))
 
 
 def chi2_sums(X, Z):
@@ -76,9 +60,10 @@ def _row_by_row(X, function):
 
 PAIRS = {
     "squared distance": sq_distances,
-    "city-block distance": city_block_distances,
-    "inner product": inner_products,
-    "cosine": cosines,
+    "city-block distance": lambda X, Z: _row_by_row(X, lambda x: abs(x - Z).sum(axis=1)),
+    # onnxruntime would fuse a MatMul with a factor after it, and round that to single precision.
+    "inner product": lambda X, Z: X.graph.add("Gemm", X, Z.T),
+    "cosine": lambda X, Z: unit_rows(X) @ unit_rows(Z).T,
     "additive_chi2": chi2_sums,
     "chi2": chi2_sums,
 }

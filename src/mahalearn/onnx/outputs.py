@@ -41,8 +41,7 @@ def write(graph, estimator, X, dtype, names):
         kind, _ = output_type(estimator, name, dtype)
         single = kind == TENSOR_TYPES["float32"]
         node = Node("Cast", [], [], {"to": kind}) if single else Node("Identity", [], [], {})
-        value = outputs[name]
-        graph.nodes.append(node._replace(inputs=[value.name], outputs=[names[name]]))
+        graph.nodes.append(node._replace(inputs=[outputs[name].name], outputs=[names[name]]))
 
 
 def output_type(estimator, name, dtype):

@@ -120,8 +120,7 @@ def _quadratic(estimator, X):
 @class_scores.register(KernelRidgeClassifier)
 @class_scores.register(KernelFisherDiscriminant)
 def _linear(estimator, X):
-    scores = _linear_scores(estimator.models_, estimator, X)
-    return with_all_classes(estimator, scores)
+    return with_all_classes(estimator, _linear_scores(estimator.models_, estimator, X))
 
 
 def _linear_scores(path, estimator, X):
@@ -132,9 +131,7 @@ def _linear_scores(path, estimator, X):
 @class_scores.register(OneVsRestSVC)
 def _one_vs_rest(estimator, X):
     scores = _linear_scores(estimator.models_, estimator, X)
-    if len(estimator.classes_) == 2:
-        return np.concatenate([-scores, scores], axis=1) / 2
-    return scores
+    return np.concatenate([-scores, scores], axis=1) / 2 if len(estimator.classes_) == 2 else scores
 
 
 @class_scores.register(KernelPCAQuadraticDiscriminant)
@@ -167,8 +164,8 @@ def _dissimilarity_space(estimator, X):
 @class_scores.register(GaussianHead)
 def _gaussian_head(head, X):
     Z = (X - head.center_) / head.scale_
-    known = head.singular == "pseudo_inverse"
-    return _density_scores(head.gaussians_, head.priors_, Z, RANK_RTOL, within_axes_only=known)
+    pseudo = head.singular == "pseudo_inverse"
+    return _density_scores(head.gaussians_, head.priors_, Z, RANK_RTOL, within_axes_only=pseudo)
 
 
 @class_scores.register(LeastSquaresHead)

@@ -506,19 +506,10 @@ class ExactTraining:
     unless `read` says otherwise.
     """
 
-    order: np.ndarray
-    counts: np.ndarray
-    slices: list
     spectrum = "krein"
     dtypes = np.float64  # of queries
     weights: np.ndarray | None = None  # of the objects in class order, for methods that take them
     correction: Any = None  # of a spectrum
-    positive_definite: bool
-    whole_rows: bool
-    gram: Any
-    cross: Any
-    original: Any
-    refuse_indefinite: Any
     _embedding = None
     distances = fit_distances
     mean_spread = mean_spread
@@ -682,8 +673,7 @@ class TrainingKernel(ExactTraining):
         kernel = self.kernel
         if self._gram is None and not (kernel.requires_vector_input or kernel.cheap):
             check_memory(len(self) ** 2, f"The kernel matrix of {len(self)} objects")
-            K = kernel_matrix(kernel, self.X, self.X)
-            self._gram = check_symmetric(K, "The Gram matrix")
+            self._gram = check_symmetric(kernel_matrix(kernel, self.X, self.X), "The Gram matrix")
         return self._gram
 
     def gram(self, rows=slice(None)):
@@ -695,9 +685,7 @@ class TrainingKernel(ExactTraining):
             return _block(stored, rows, rows)
         X = take(self.X, rows)
         K = kernel_matrix(self.kernel, X, X)
-        if self.kernel.symmetric:
-            return K
-        return check_symmetric(K, "The Gram matrix")
+        return K if self.kernel.symmetric else check_symmetric(K, "The Gram matrix")
 
     def cross(self, X, rows=slice(None), read=False):
         """Kernel of queries against the training objects at `rows`; `read`: only to be read."""
@@ -877,8 +865,7 @@ def class_slices(counts):
 def lookup_kernel(training):
     """The values of a TrainingKernel as a kernel on positions of its objects as given."""
     back = training.order.argsort()
-    K = training.gram()[np.ix_(back, back)]
-    return CheckedKernel(K, training.kernel)
+    return CheckedKernel(training.gram()[np.ix_(back, back)], training.kernel)
 
 
 def _block(K, rows, columns):

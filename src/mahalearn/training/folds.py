@@ -54,8 +54,7 @@ def is_leave_one_out(splits, n):
     if len(splits) != n or any(len(test) != 1 or len(train) != n - 1 for train, test in splits):
         return False
     # A part of n − 1 positions that holds one twice is another layout.
-    once = all(np.bincount(train).max(initial=0) <= 1 for train, _ in splits)
-    return once and len({int(test[0]) for _, test in splits}) == n
+    return holds_once(splits) and len({int(test[0]) for _, test in splits}) == n
 
 
 class Folds:
@@ -67,11 +66,6 @@ class Folds:
     KernelFolds'.
     """
 
-    splits: list
-    y: np.ndarray
-    codes: np.ndarray
-    spectrum: str
-    of_dissimilarities: Any
     # The kernel matrix of all objects as given, None where each fold has a kernel of its own; the
     # matrix whose spread regularisation is measured in.
     matrix: Any = None
@@ -81,9 +75,6 @@ class Folds:
 
     def __len__(self):
         return len(self.splits)
-
-    def __getitem__(self, f):
-        raise NotImplementedError
 
     @cached_property
     def classes(self):
@@ -159,8 +150,7 @@ class KernelFolds(Folds):
     @property
     def of_dissimilarities(self):
         """The kernel is that of dissimilarities."""
-        kernel = self.kernel if self.lookup is None else self.lookup
-        return kernel.is_dissimilarity
+        return (self.kernel if self.lookup is None else self.lookup).is_dissimilarity
 
     @property
     def gram(self):

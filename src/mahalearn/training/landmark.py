@@ -419,8 +419,7 @@ class LandmarkTraining:
         features = self.plan.features(self.spectrum)
         kxx = self_similarities(self.plan.rows, X, self_similarity)
         pieces = row_pieces(self.plan.rows, X)
-        parts = [features.residual(kxx[rows], k) for rows, k in pieces]
-        return np.concatenate(parts).astype(float)
+        return np.concatenate([features.residual(kxx[rows], k) for rows, k in pieces]).astype(float)
 
     # --- methods ----------------------------------------------------------------------------------
 
@@ -621,8 +620,8 @@ def row_pieces(kernel, X, doubles=0):
 
 def check_folds(folds, n, n_folds):
     """The fold of each object, from 0."""
-    values = np.asarray(folds) if folds is not None else None
-    if values is None or values.shape != (n,) or values.dtype.kind not in "iu":
+    values = np.asarray(folds)
+    if values.shape != (n,) or values.dtype.kind not in "iu":
         raise ValueError(
             f"folds must hold a whole number from 0 to {n_folds - 1} for each of the {n} objects."
         )

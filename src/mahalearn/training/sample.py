@@ -187,9 +187,7 @@ def random_folds(n_folds, positions):
 
 def check_rows(X, vectors=True, name="X"):
     """A batch of objects; where the kernel takes vectors, a finite table of numbers."""
-    if not vectors:
-        return X
-    if is_sparse(X):  # checked where it was made
+    if not vectors or is_sparse(X):  # which was checked where it was made
         return X
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "iufb":

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from .._lazy import extra_module
 from .._validation import (
     check_square,
     check_symmetric,
@@ -383,8 +384,7 @@ def dask_parts(X, y):
     )
     if len(X_parts) != len(y_parts):
         raise ValueError(f"X has {len(X_parts)} parts and y {len(y_parts)}; rechunk both alike.")
-    parts = list(zip(X_parts, y_parts, strict=True))
-    return parts, list(X.chunks[0]) if sized else None
+    return list(zip(X_parts, y_parts, strict=True)), list(X.chunks[0]) if sized else None
 
 
 def part_lengths(X, parts):
@@ -438,10 +438,4 @@ def compute(things):
 
 
 def _dask():
-    try:
-        import dask
-    except ImportError:
-        raise ImportError(
-            'Training on a cluster needs dask: pip install "mahalearn[distributed]".'
-        ) from None
-    return dask
+    return extra_module("dask", "Training on a cluster needs dask", "distributed")

@@ -10,10 +10,10 @@ from .._validation import (
     check_choice,
     check_class_list,
     check_squarable,
-    distinct_labels,
     is_whole,
     refuse_mixed_labels,
     take,
+    unique_labels,
 )
 from ..formulas.moments import Moments, add_rows, merge, no_moments
 from ..kernels.landmarks import choose_landmarks, is_auto, refuse_landmarks
@@ -25,8 +25,8 @@ from .sample import RowSample, changed, check_rows
 SCAN_ROWS = 20_000
 # Kernels of objects that learn compute all pairs.
 LEARN_OBJECTS = 2000
-# "auto" looks for the number of landmarks below this one, by so many folds.
-AUTO_LANDMARKS, AUTO_FOLDS = 2000, 3
+# "auto" looks for the number of landmarks between these, by so many folds.
+AUTO_LANDMARKS, LEAST_LANDMARKS, AUTO_FOLDS = 2000, 32, 3
 
 
 class Summary:
@@ -70,7 +70,7 @@ class Summary:
         X = check_rows(X, vectors)
         if not len(X):
             return self
-        labels, counts = distinct_labels(np.asarray(y))
+        labels, counts = unique_labels(np.asarray(y), return_counts=True)
         self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
         start = self.n_rows if start is None else start
         if vectors:
@@ -143,8 +143,7 @@ def make_plan(
         check_choice(landmarks, "landmarks", ("auto",))
         landmarks = most_landmarks(summary.n_rows, len(classes), n_folds)
     if is_whole(landmarks):
-        sample = summary.sample.rows
-        landmarks = choose_landmarks(kernel, sample, landmarks, method, random_state)
+        landmarks = choose_landmarks(kernel, summary.sample.rows, landmarks, method, random_state)
     elif kernel is not None:
         landmarks = check_landmarks(landmarks, summary.n_features, kernel)
     if dtype is None:
@@ -183,19 +182,15 @@ def most_landmarks(n_rows, n_classes, n_folds):
     return max(m, 1)
 
 
-def enough_landmarks(training, scores, *, smallest=32):
+def enough_landmarks(training, scores):
     """The fewest landmarks, on the path …, m/4, m/2, m, within one standard error of the best.
 
     scores(training, rows) gives the classes that a training set has, and scores (n, c) of rows. The
     errors are out-of-fold ones of the sample; the training set must have folds. The path is left
-    early where two doublings in a row gain less than a standard error. Returns m' and the table of
-    (m', mean error, standard error).
+    early where two doublings in a row gain less than a standard error.
     """
-    plan = training.plan
-    if plan.n_folds < 2:
-        raise ValueError("The number of landmarks is chosen by cross-validation: n_folds ≥ 2.")
-    path = [len(plan.rows)]
-    while path[-1] // 2 >= smallest:
+    path = [len(training.plan.rows)]
+    while path[-1] // 2 >= LEAST_LANDMARKS:
         path.append(path[-1] // 2)
     table = []
     for m in path[::-1]:
@@ -206,7 +201,7 @@ def enough_landmarks(training, scores, *, smallest=32):
             if min(row[1] for row in table[-2:]) > before[1] - before[2]:
                 break
     _, mean, error = min(table, key=lambda row: row[1])
-    return min(row[0] for row in table if row[1] <= mean + error), table
+    return min(row[0] for row in table if row[1] <= mean + error)
 
 
 def _sample_errors(training, scores):
