@@ -82,7 +82,7 @@ class NeighborsPath(PathModels):
 
 
 class KernelKNeighborsClassifier(KernelClassifier):
-    """Nearest neighbours by the distance that a kernel induces, d² = k_xx − 2k + k_x'x'.
+    """Nearest neighbours by the distance of a kernel, d² = k(x, x) − 2k(x, z) + k(z, z).
 
     For the RBF kernel the order of the neighbours is that of the input space for every gamma, so
     predictions with uniform weights do not depend on gamma. Among equally near objects the first in

@@ -1,4 +1,4 @@
-"""Nearest neighbours in a kernel's space: d² = k_xx − 2k + k_x'x' (A and C, KNN/IKNN)."""
+"""Nearest neighbours in a kernel's space: d² = k(x, x) − 2k(x, z) + k(z, z) (A and C, KNN/IKNN)."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def nearest(k, diagonal, n_neighbors):
 
     k (m, n) rows of queries, diagonal (n,) self-similarities of the training objects. A query's own
     self-similarity is common to all of its distances and is not needed. Where the diagonal is
-    constant (RBF) the order is that of k itself: k_x'x' − 2k would lose kernel values below
+    constant (RBF) the order is that of k itself: k(z, z) − 2k(x, z) would lose kernel values below
     rounding. Of objects that are equally near but for rounding the first are taken.
     """
     constant = np.ptp(diagonal) <= ZERO_RTOL * np.abs(diagonal).max(initial=0.0)
