@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from mahalearn import (
@@ -247,6 +248,12 @@ def best(train, y, test):
         warnings.simplefilter("ignore")
         model = MahalanobisClassifierCV(kernels=elastic_kernels(), combine="best", random_state=0)
         return {"best": model.fit(train, y).predict(test)}
+
+
+def row_discriminant(D, train, y, test):
+    """Predictions of scikit-learn's LDA, shrunk by Ledoit–Wolf, on the rows of distances."""
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    return {"LDA on rows": model.fit(D[np.ix_(train, train)], y).predict(D[np.ix_(test, train)])}
 
 
 def ensemble(name, train, test, elastic_alone):
@@ -495,6 +502,8 @@ def matrices(names, n_splits, cache):
                 rows.add(name, number, default(train, y[train], test), y[test])
             if (name, number, "best") not in rows.outcomes:
                 rows.add(name, number, best(train, y[train], test), y[test])
+            if (name, number, "LDA on rows") not in rows.outcomes:
+                rows.add(name, number, row_discriminant(D, train, y[train], test), y[test])
     table = rows.table(names)
     print_table(table)
     print(f"\n{len(names)} matrices, {n_splits} stratified halves, means over the splits")

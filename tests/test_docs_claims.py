@@ -61,6 +61,7 @@ SENTENCES = {
     "distance_matrix": (
         "a mean error of {matrices ensemble} %, the kernel quadratic discriminant alone "
         "{matrices KQD} %, kernel ridge {matrices ridge} % and k-NN {matrices k-NN} %",
+        "LDA with shrinkage on the rows of the matrix, {matrices LDA on rows} %",
     ),
     "index": (
         "on thirteen sets of time series from {svm_raw} % to {svm_clip} %.",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
@@ -490,7 +491,8 @@ def validate_rows(estimator, X, *y, **options):
     """scikit-learn's validate_data for rows of numbers in NumPy arrays.
 
     It would take dates for numbers, and leave tensors to code that computes with NumPy. A sparse
-    matrix becomes SparseRows where ``accept_sparse=True``.
+    matrix becomes SparseRows where ``accept_sparse=True``. Missing cells and text get the remedies
+    of this library.
     """
     X, *y = (as_numpy(estimator, values) for values in (X, *y))
     if is_sparse(X):
@@ -505,8 +507,28 @@ def validate_rows(estimator, X, *y, **options):
             "in a unit of your choice first, such as days since a date."
         )
     options["accept_sparse"] = "csr" if issparse(X) and options.get("accept_sparse") else False
-    checked = validate_data(estimator, X, *y, **options)
+    for labels in y:
+        if labels is not None:
+            refuse_missing_labels(labels)
+    try:
+        checked = validate_data(estimator, X, *y, **options)
+    except ValueError as error:
+        if "X contains NaN" in str(error):
+            raise ValueError(f"Input X contains NaN. {_remedy(estimator)}") from None
+        if "could not convert string" in str(error):
+            raise ValueError(f"X contains text: {error}. {_remedy(estimator)}") from None
+        raise
     return (as_rows(checked[0]), checked[1]) if isinstance(checked, tuple) else as_rows(checked)
+
+
+def _remedy(estimator):
+    """What to do about cells that hold no number."""
+    if get_tags(estimator).input_tags.pairwise:
+        return "A square matrix needs a number for every pair of objects."
+    return (
+        "TableEncoder() before it in a pipeline encodes categories and fills missing cells; "
+        "GaussianClassifier(missing='ignore') leaves missing cells out."
+    )
 
 
 # --- collections of objects: lists, arrays, tables, sparse matrices -------------------------------

@@ -369,7 +369,7 @@ def test_names_before_labels_need_names_in_the_matrix(tmp_path):
 def test_why_a_matrix_was_taken_for_similarities(tmp_path):
     _, D, y = distances(8)
     (tmp_path / "l.txt").write_text("\n".join(y))
-    for M, why in ((-(D**2), "it has negative values"), (1 - D / 9, "its diagonal is not 0")):
+    for M, why in ((-(D**2), "some are negative"), (1 - D / 9, "the diagonal is not 0")):
         problem = proximity_problem(write_matrix(tmp_path / "s.csv", M), tmp_path / "l.txt")
         assert problem.proximity == "similarity"
         assert [f"because {why}." in note for note in problem.notes] == [True]

@@ -108,6 +108,12 @@ def test_dissimilarities_without_squares_are_refused(unit):
         diagnose(unit * dissimilarities()[0])
 
 
+@pytest.mark.parametrize("kind", ["dissimilarity", "similarity"])
+def test_a_matrix_with_gaps_is_named(kind):
+    with pytest.raises(ValueError, match=f"{kind} matrix contains NaN"):
+        diagnose([[0, np.nan], [np.nan, 0]], kind=kind)
+
+
 def test_a_normal_cloud_has_its_dimension():
     X = np.random.default_rng(0).normal(size=(600, 5))
     D = np.sqrt(((X[:, None] - X) ** 2).sum(-1))

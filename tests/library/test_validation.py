@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import make_pipeline
 
 from mahalearn import (
     ConformalClassifier,
@@ -19,6 +20,8 @@ from mahalearn import (
     MahalanobisClassifierCV,
     MahalanobisKernel,
     MahalanobisSVC,
+    ProximityKernel,
+    TableEncoder,
 )
 from mahalearn._validation import check_choice
 
@@ -103,3 +106,43 @@ def test_tensors_under_array_dispatch_are_refused(estimator, monkeypatch):
     clone(estimator).fit(X, LABELS)
     with pytest.raises(TypeError, match=r"computes with NumPy arrays.*got torch\.Tensor"):
         clone(estimator).fit(Tensor(), LABELS)
+
+
+TABLES = [estimator for estimator in ROWS if not isinstance(estimator, MahalanobisClassifierCV)]
+
+
+@pytest.mark.parametrize("estimator", TABLES, ids=lambda e: str(e)[:50])
+@pytest.mark.parametrize(("cell", "what"), [(np.nan, "X contains NaN"), ("red", "text: .*'red'")])
+def test_cells_without_a_number_get_a_remedy_of_this_library(estimator, cell, what):
+    X = np.random.default_rng(0).normal(size=(12, 2)).astype(object)
+    X[3, 1] = cell
+    with pytest.raises(ValueError, match=rf"{what}.*TableEncoder\(\)"):
+        clone(estimator).fit(X, LABELS)
+    make_pipeline(TableEncoder(), clone(estimator)).fit(X, LABELS)
+
+
+@pytest.mark.parametrize(
+    "estimator", [KernelQuadraticDiscriminant(kernel="precomputed"), ProximityKernel()]
+)
+def test_a_pair_without_a_value_needs_one(estimator):
+    D = np.ones((12, 12)) - np.eye(12)
+    D[0, 3] = D[3, 0] = np.nan
+    with pytest.raises(ValueError, match=r"X contains NaN.*every pair of objects"):
+        estimator.fit(D, LABELS)
+
+
+@every_estimator
+def test_missing_labels_are_counted(estimator):
+    if not is_classifier(estimator):
+        return
+    y = np.where(LABELS, 1.0, np.nan)
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(ValueError, match="6 of 12 class labels are missing"):
+        clone(estimator).fit(X, y)
+
+
+def test_prediction_sets_take_text_in_an_array_where_the_estimator_does():
+    X = np.array([["red", 0.1], ["blue", 0.9]] * 6, dtype=object)
+    model = make_pipeline(TableEncoder(), KernelQuadraticDiscriminant())
+    sets = ConformalClassifier(model, cv=2).fit(X, LABELS)
+    assert (sets.predict(X) == LABELS).all()

@@ -23,6 +23,7 @@ from .._validation import (
     is_word,
     n_rows,
     refuse_dask_labels,
+    refuse_missing_labels,
     validate_rows,
 )
 from ..formulas.linalg import LinearScores
@@ -613,6 +614,7 @@ class KernelClassifier(ScoreClassifierMixin, KernelEstimator):
             return batch_source(batches, landmarks, vectors=vectors, precomputed=precomputed)
         refuse_dask_labels(y)
         X, y = self._check_labelled(data, y)
+        refuse_missing_labels(y)
         if precomputed:
             return matrix_source(X, y, landmarks, square=square)
         return array_source(X, y, landmarks, vectors=vectors)

@@ -234,8 +234,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 # A pipeline may take columns by name; the estimator checks the values.
                 return validate_data(self, X, reset=reset, skip_check_array=True)
             options = {"accept_sparse": "csr", "ensure_all_finite": tags.pairwise}
-            dtype = None if isinstance(X, (list, tuple)) else "numeric"
-            return validate_data(self, X, reset=reset, dtype=dtype, **options)
+            return validate_data(self, X, reset=reset, dtype=None, **options)
         return check_objects(X)
 
     def _fit_full(self, X, codes, required):

@@ -193,9 +193,10 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
     level : float, default=0.05
         `predict` flags rows with ``p_none`` ≤ level: at most about this share of regular rows.
     normalize : bool or "auto", default="auto"
-        Divide each row by its length, as suits embeddings. "auto": rows in half or single
-        precision (float16, float32) with 100 columns and more, which networks give. Columns of
-        other tables are divided by their standard deviations.
+        Divide each row by its length, as suits embeddings; rows that differ in length alone become
+        equal. "auto": rows in half or single precision (float16, float32) with 100 columns and
+        more, which networks give; use False for measurements, such as spectra, in these types.
+        Columns of other tables are divided by their standard deviations.
     pseudo_rows : float or "n_features", default="n_features"
         Number of rows of the other classes' covariance that is mixed into that of each class.
     reg : float or "auto", default="auto"

@@ -236,7 +236,7 @@ def diagnose(
     The dissimilarities are Euclidean: every kernel method applies as it is.
     """
     kind = check_choice(kind, "kind", KINDS)
-    matrix = np.asarray(check_array(matrix, dtype=np.float64))
+    matrix = np.asarray(check_array(matrix, dtype=np.float64, input_name=f"{kind} matrix"))
     n = len(matrix)
     check_square(matrix, f"The {kind} matrix")
     check_memory(5 * n**2, f"The diagnosis of {n} objects")

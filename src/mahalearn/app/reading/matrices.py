@@ -528,10 +528,10 @@ def _kind(M, kind, notes):
         return kind
     kind = "dissimilarity" if looks_like_dissimilarity(M) else "similarity"
     if kind == "dissimilarity":
-        why = "its diagonal is 0 and nothing is negative"
+        why = "the diagonal is 0 and nothing is negative"
     elif M.diagonal().any():
-        why = "its diagonal is not 0"
+        why = "the diagonal is not 0"
     else:
-        why = "it has negative values" if M.any() else "it is 0 throughout"
+        why = "some are negative" if M.any() else "all are 0"
     notes.append(Note(f"The values were read as {kind[:-1]}ies, because {why}.", "kind"))
     return kind
