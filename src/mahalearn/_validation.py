@@ -486,13 +486,20 @@ def check_components(value):
 # --- rows of numbers ------------------------------------------------------------------------------
 
 
+def without_mask(X):
+    """A masked array with NaN in place of what the mask hides; anything else as it is."""
+    if not np.ma.is_masked(X):
+        return X
+    return X.astype(float if X.dtype.kind in "biuf" else object).filled(np.nan)
+
+
 def validate_rows(estimator, X, *y, **options):
     """scikit-learn's validate_data for rows of numbers in NumPy arrays.
 
-    It would take dates for numbers, and leave tensors to code that computes with NumPy. A sparse
-    matrix becomes SparseRows where ``accept_sparse=True``.
+    It would take dates for numbers, use what a mask hides, and leave tensors to code that computes
+    with NumPy. A sparse matrix becomes SparseRows where ``accept_sparse=True``.
     """
-    X, *y = (as_numpy(estimator, values) for values in (X, *y))
+    X, *y = (without_mask(as_numpy(estimator, values)) for values in (X, *y))
     if is_sparse(X):
         X = X.matrix
     sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X

@@ -18,6 +18,7 @@ from mahalearn import (
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
+    MahalanobisNovelty,
     MahalanobisSVC,
 )
 from mahalearn._validation import check_choice
@@ -47,6 +48,7 @@ ROWS = [
     ConformalClassifier(KernelQuadraticDiscriminant()),
     LandmarkMap(3),
     MahalanobisKernel(),
+    MahalanobisNovelty(),
 ]
 LABELS = np.arange(12) % 2
 every_estimator = pytest.mark.parametrize("estimator", ROWS, ids=lambda e: str(e)[:50])
@@ -67,6 +69,14 @@ def test_dates_are_not_numbers(estimator):
         return  # takes tables with dates: test_ensemble.py
     for X in dates():
         with pytest.raises(ValueError, match="X contains dates or time differences"):
+            clone(estimator).fit(X, LABELS)
+
+
+@every_estimator
+def test_what_a_mask_hides_is_not_used(estimator, rng):
+    X = np.ma.masked_array(rng.normal(size=(12, 2)), np.arange(24).reshape(12, 2) == 5)
+    if not isinstance(estimator, MahalanobisClassifierCV):
+        with pytest.raises(ValueError, match="NaN"):
             clone(estimator).fit(X, LABELS)
 
 
