@@ -162,7 +162,7 @@ def check_labels(estimator, X, y):
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    y = column_or_1d(as_numpy(estimator, y), warn=True)
+    y = column_or_1d(without_mask(as_numpy(estimator, y)), warn=True)
     check_consistent_length(X, y)
     return y
 
