@@ -182,7 +182,7 @@ def check_sample_weight(sample_weight, n_samples):
     """Weights of samples, nonnegative and not all 0; None where none are given."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=float)
+    weights = np.asarray(without_mask(sample_weight), dtype=float)
     if weights.ndim == 0:
         weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):

@@ -20,8 +20,10 @@ from mahalearn import (
     MahalanobisKernel,
     MahalanobisNovelty,
     MahalanobisSVC,
+    PrecomputedKernel,
 )
 from mahalearn._validation import check_choice
+from mahalearn.proximity import diagnose
 
 
 @pytest.mark.parametrize("choice", ["mean", "RC+", None])
@@ -78,6 +80,16 @@ def test_what_a_mask_hides_is_not_used(estimator, rng):
     if not isinstance(estimator, MahalanobisClassifierCV):
         with pytest.raises(ValueError, match="NaN"):
             clone(estimator).fit(X, LABELS)
+
+
+def test_matrices_and_weights_with_masks_are_refused(rng):
+    K = np.ma.masked_array(np.eye(12) + 1, np.eye(12) > 0)
+    with pytest.raises(ValueError, match="NaN"):
+        KernelRidgeClassifier(kernel=PrecomputedKernel(K)).fit(np.arange(12), LABELS)
+    with pytest.raises(ValueError, match="NaN"):
+        diagnose(K)
+    with pytest.raises(ValueError, match="must be finite"):
+        KernelRidgeClassifier().fit(K.data, LABELS, sample_weight=K[0])
 
 
 @pytest.mark.parametrize(
