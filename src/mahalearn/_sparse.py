@@ -65,7 +65,8 @@ class SparseRows:
     def var(self):
         """Variance of all entries, the zeros included."""
         data, n = self.matrix.data.astype(float), np.prod(self.shape, dtype=float)
-        return max(np.square(data).sum() / n - (data.sum() / n) ** 2, 0.0)
+        mean = data.sum() / n
+        return (np.square(data - mean).sum() + (n - len(data)) * mean**2) / n
 
     def __truediv__(self, scale):
         """The rows with their columns divided by numbers (p,)."""
@@ -73,7 +74,9 @@ class SparseRows:
 
     def normalized(self):
         """The rows divided by their lengths; zeros stay."""
-        return SparseRows(normalize(self.matrix))
+        # First all by a power of two, which rounds nothing: squares neither overflow nor vanish.
+        exponent = np.frexp(np.abs(self.matrix.data).max(initial=0.0))[1]
+        return SparseRows(normalize(self.matrix * 0.5 ** float(exponent)))
 
 
 def as_rows(X):

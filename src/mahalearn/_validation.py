@@ -163,7 +163,7 @@ def check_labels(estimator, X, y):
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    y = column_or_1d(as_numpy(estimator, y), warn=True)
+    y = column_or_1d(without_mask(as_numpy(estimator, y)), warn=True)
     check_consistent_length(X, y)
     return y
 
@@ -183,7 +183,7 @@ def check_sample_weight(sample_weight, n_samples):
     """Weights of samples, nonnegative and not all 0; None where none are given."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=float)
+    weights = np.asarray(without_mask(sample_weight), dtype=float)
     if weights.ndim == 0:
         weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):
@@ -487,14 +487,21 @@ def check_components(value):
 # --- rows of numbers ------------------------------------------------------------------------------
 
 
+def without_mask(X):
+    """A masked array with NaN in place of what the mask hides; anything else as it is."""
+    if not np.ma.is_masked(X):
+        return X
+    return X.astype(float if X.dtype.kind in "biuf" else object).filled(np.nan)
+
+
 def validate_rows(estimator, X, *y, **options):
     """scikit-learn's validate_data for rows of numbers in NumPy arrays.
 
-    It would take dates for numbers, and leave tensors to code that computes with NumPy. A sparse
-    matrix becomes SparseRows where ``accept_sparse=True``. Missing cells and text get the remedies
-    of this library.
+    It would take dates for numbers, use what a mask hides, and leave tensors to code that computes
+    with NumPy. A sparse matrix becomes SparseRows where ``accept_sparse=True``. Missing cells and
+    text get the remedies of this library.
     """
-    X, *y = (as_numpy(estimator, values) for values in (X, *y))
+    X, *y = (without_mask(as_numpy(estimator, values)) for values in (X, *y))
     if is_sparse(X):
         X = X.matrix
     sample = X[0] if isinstance(X, (list, tuple)) and len(X) else X

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import ArrayLike
-from ._validation import check_count, is_missing, refuse_dask
+from ._validation import check_count, is_missing, refuse_dask, without_mask
 
 __all__ = ["TableEncoder"]
 
@@ -236,9 +236,9 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Columns of a table as arrays."""
         refuse_dask(self, X)
         if not is_frame(X):
+            X = rows_as_array(X)
             X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-            if X.dtype.kind == "c":
-                raise ValueError("Complex data not supported.")
+            _refuse_complex(X)
             return X.T if X.dtype.kind in "biuf" else list(X.T)
         names = list(getattr(X, "column_names", X.columns))
         if not len(X) or not names:
@@ -251,7 +251,10 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         kinds = zip(names, getattr(X, "dtypes", ()))
         plain = [name for name, kind in kinds if isinstance(kind, np.dtype) and kind.kind in "iuf"]
         block = dict(zip(plain, np.asarray(X[plain]).T)) if plain else {}
-        return [block[name] if name in block else _values(X[name]) for name in names]
+        columns = [block[name] if name in block else _values(X[name]) for name in names]
+        for values in columns:
+            _refuse_complex(values)
+        return columns
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -263,6 +266,19 @@ class TableEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 def is_frame(X):
     """True for a data frame of pandas, polars or pyarrow."""
     return hasattr(X, "shape") and (hasattr(X, "column_names") or hasattr(X, "columns"))
+
+
+def rows_as_array(X):
+    """Rows as an array, in which numbers beside texts stay numbers and masked cells are missing."""
+    if not isinstance(X, (list, tuple)):
+        return without_mask(X)
+    array = np.asarray(X)
+    return np.array(X, dtype=object) if array.dtype.kind in "SU" else array
+
+
+def _refuse_complex(values):
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported.")
 
 
 def _values(column):

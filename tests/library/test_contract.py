@@ -258,8 +258,10 @@ def test_missing_labels_are_counted(searched, missing):
     y[3] = y[8] = missing
     model = mahalearn.KernelRidgeClassifier(kernel="edit")
     model = mahalearn.KernelSearchCV(model) if searched else model
-    with pytest.raises(ValueError, match="2 of 20 class labels are missing"):
-        model.fit([f"w{i}" for i in range(20)], y)
+    masked = np.ma.masked_array(np.arange(20) % 2, np.isin(np.arange(20), [3, 8]))
+    for labels in (y, masked):
+        with pytest.raises(ValueError, match="2 of 20 class labels are missing"):
+            model.fit([f"w{i}" for i in range(20)], labels)
 
 
 def test_more_folds_than_objects_of_any_class_are_refused_with_a_number():

@@ -14,16 +14,19 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import naive
 from mahalearn import (
+    ConformalClassifier,
     DissimilaritySpaceDiscriminant,
     GaussianClassifier,
     KernelQuadraticDiscriminant,
     MahalanobisClassifierCV,
     MeasureKernel,
     ProximityKernel,
+    TableEncoder,
     load_model,
     save_model,
 )
@@ -842,6 +845,19 @@ def test_batches_with_other_columns_are_refused():
     ):
         with pytest.raises(ValueError, match="batches differ in their columns"):
             MahalanobisClassifierCV().fit([(first, labels), (second, labels)])
+
+
+def test_lists_of_rows_are_tables_with_numbers(rng):
+    y = np.arange(40) % 2
+    frame = pd.DataFrame({"x0": rng.normal(size=40) + y, "x1": rng.choice(["u", "v"], 40)})
+    rows = frame.to_numpy().tolist()
+    model = ConformalClassifier(make_pipeline(TableEncoder(), GaussianClassifier()), cv=2)
+    expected = clone(model).fit(frame, y).p_values(frame)
+    for table in (rows, frame.to_numpy()):
+        assert_allclose(clone(model).fit(table, y).p_values(table), expected)
+    batches = [(rows[:20], y[:20]), (rows[20:], y[20:])]
+    encoder = MahalanobisClassifierCV(("gaussian",)).fit(batches)._encoder
+    assert_array_equal(encoder.get_feature_names_out(), ["x0", "x1=u", "x1=v"])
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dask"])

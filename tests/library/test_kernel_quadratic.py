@@ -272,6 +272,7 @@ def test_degenerate_data_give_finite_answers(problem, variant, kernel):
         ({"variant": np.array(["RC+", "RC-"])}, "choose from 'IC\\+'"),
         ({"class_weight": {0: -1.0}}, "none negative"),
         ({"class_weight": {0: np.nan}}, "finite weight"),
+        ({"class_weight": {"0": 1.0, "1": 9.0}}, "not in class_weight"),
         ({"class_weight": dict.fromkeys(range(3), 0.0)}, "not all zero"),
         ({"kernel": "poly", "degree": -1}, "degree must be a positive number; got -1"),
         ({"kernel": "poly", "degree": "3"}, "degree must be a positive number"),

@@ -5,18 +5,21 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import cosine_similarity, pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 
 from mahalearn import KernelQuadraticDiscriminant, MeasureKernel, PrecomputedKernel
 from mahalearn._memory import row_chunks
+from mahalearn._sparse import as_rows
 from mahalearn.formulas.linalg import eigh, is_psd
 from mahalearn.kernels.measure import proximity_to_kernel
 from mahalearn.kernels.protocol import (
     FEW_ROWS,
     KERNEL_NAMES,
+    STANDARDIZED,
     NamedKernel,
     fit_kernel,
     kernel_diagonal,
@@ -49,6 +52,24 @@ def test_gamma():
     assert fit_kernel("rbf", X, gamma="scale").gamma == 1 / (2 * X.var())
     assert fit_kernel("rbf", X, gamma="auto").gamma == 0.5
     assert fit_kernel("rbf", np.ones((3, 2))).gamma == 1.0
+
+
+@pytest.mark.parametrize("name", STANDARDIZED)
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_a_variance_that_vanishes_is_refused_not_replaced(name, form, rng):
+    X = as_rows(form(rng.normal(size=(9, 3)) * 1e-160))
+    with pytest.raises(ValueError, match="too small to compute with"):
+        fit_kernel(name, X)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-17, 1e200])
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_the_cosine_kernel_has_no_unit(form, scale, rng):
+    X, Y = rng.normal(size=(9, 3)), rng.normal(size=(5, 3))
+    kernel = fit_kernel("cosine", X)
+    rows, columns = as_rows(form(X * scale)), as_rows(form(Y * scale))
+    assert_allclose(kernel(rows, columns), cosine_similarity(X, Y), rtol=1e-12)
+    assert_array_equal(kernel_diagonal(kernel, rows), np.ones(9))
 
 
 class Centred(BaseEstimator):

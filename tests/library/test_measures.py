@@ -221,7 +221,7 @@ def test_gower_equals_loops():
     assert_allclose(measure.between(new, ROWS), expected)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "nullable", "category", "polars", "objects"])
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "category", "polars", "pyarrow", "objects"])
 def test_gower_takes_tables_of_every_kind(kind):
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
@@ -233,6 +233,11 @@ def test_gower_takes_tables_of_every_kind(kind):
         table = table.assign(colour=table["colour"].astype("category"))
     elif kind == "polars":
         table = pl.DataFrame(ROWS, schema=names, orient="row")
+    elif kind == "pyarrow":
+        pa = pytest.importorskip("pyarrow")
+        columns = dict(zip(names, map(list, zip(*ROWS))))
+        colours = pa.array(columns["colour"]).dictionary_encode()
+        table = pa.table({**columns, "colour": colours})
     elif kind == "objects":
         table = np.array(ROWS, dtype=object)
     expected = Gower().fit(ROWS).between(ROWS)

@@ -123,6 +123,26 @@ def test_a_column_that_is_there_or_not_is_known_by_its_indicator():
     assert_array_equal(encoder.transform(X).ravel(), [0, 1] * 5)
 
 
+def test_lists_of_rows_are_read_as_frames_are():
+    rows = [[1.0, "a"], [2.5, "b"], [4.0, "a"], [None, "b"], [np.nan, "a"]]
+    frame = pd.DataFrame(rows, columns=["x0", "x1"])
+    reference = TableEncoder().fit(frame)
+    for known in (rows, rows[:3]):  # with and without missing cells
+        encoder = TableEncoder().fit(known)
+        assert_array_equal(encoder.get_feature_names_out()[:3], ["x0", "x1=a", "x1=b"])
+        assert_allclose(reference.transform(known), reference.transform(frame[: len(known)]))
+
+
+def test_what_a_mask_hides_is_missing(rng):
+    X = rng.normal(size=(20, 2))
+    hidden = rng.random(X.shape) < 0.2
+    gaps = np.where(hidden, np.nan, X)
+    masked = np.ma.masked_array(np.where(hidden, 999.0, X), hidden)
+    expected = TableEncoder().fit_transform(gaps)
+    for table in (masked, masked.astype(object)):
+        assert_allclose(TableEncoder().fit_transform(table), expected)
+
+
 def test_frames_of_mixed_objects():
     X = pd.DataFrame({"x": [1, "a", 2.0, 2, pd.NA, None]}, dtype=object)
     assert TableEncoder().fit(X).categories_ == [["1", "2", "a"]]
@@ -141,6 +161,7 @@ def test_frames_of_mixed_objects():
         ({"a": [1.0, 2.0]}, {"a": ["1", "x"]}, "'a' held numbers or dates in training"),
         ({"a": [1.0, 2.0]}, {"b": [1.0, 2.0]}, "feature names"),
         ({"a": [1.0, 2.0]}, {"a": []}, "is empty"),
+        ({"a": [1.0 + 2j, 2.0]}, None, "Complex"),
     ],
 )
 def test_unfit_tables_are_refused_in_a_sentence(train, new, sentence):

@@ -19,11 +19,14 @@ from mahalearn import (
     LandmarkMap,
     MahalanobisClassifierCV,
     MahalanobisKernel,
+    MahalanobisNovelty,
     MahalanobisSVC,
+    PrecomputedKernel,
     ProximityKernel,
     TableEncoder,
 )
 from mahalearn._validation import check_choice
+from mahalearn.proximity import diagnose
 
 
 @pytest.mark.parametrize("choice", ["mean", "RC+", None])
@@ -50,6 +53,7 @@ ROWS = [
     ConformalClassifier(KernelQuadraticDiscriminant()),
     LandmarkMap(3),
     MahalanobisKernel(),
+    MahalanobisNovelty(),
 ]
 LABELS = np.arange(12) % 2
 every_estimator = pytest.mark.parametrize("estimator", ROWS, ids=lambda e: str(e)[:50])
@@ -71,6 +75,24 @@ def test_dates_are_not_numbers(estimator):
     for X in dates():
         with pytest.raises(ValueError, match="X contains dates or time differences"):
             clone(estimator).fit(X, LABELS)
+
+
+@every_estimator
+def test_what_a_mask_hides_is_not_used(estimator, rng):
+    X = np.ma.masked_array(rng.normal(size=(12, 2)), np.arange(24).reshape(12, 2) == 5)
+    if not isinstance(estimator, MahalanobisClassifierCV):
+        with pytest.raises(ValueError, match="NaN"):
+            clone(estimator).fit(X, LABELS)
+
+
+def test_matrices_and_weights_with_masks_are_refused(rng):
+    K = np.ma.masked_array(np.eye(12) + 1, np.eye(12) > 0)
+    with pytest.raises(ValueError, match="NaN"):
+        KernelRidgeClassifier(kernel=PrecomputedKernel(K)).fit(np.arange(12), LABELS)
+    with pytest.raises(ValueError, match="NaN"):
+        diagnose(K)
+    with pytest.raises(ValueError, match="must be finite"):
+        KernelRidgeClassifier().fit(K.data, LABELS, sample_weight=K[0])
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def weighted_fit(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the objects: an object of weight 2 counts as two, one of weight 0 is left out.
         Not with `landmarks`. A correction of negative eigenvalues (`spectrum`) is that of the
-        matrix without weights.
+        matrix without weights, and a kernel that is an object learns without them.
 
     Returns
     -------

@@ -500,15 +500,11 @@ class KernelQuadraticDiscriminant(ClassDistancesMixin, KernelClassifier):
 
     def _error_weights(self, labels):
         """Weights of the errors of each class that is there; "balanced" by the sizes of all."""
-        weight, names = self.class_weight, labels.names
-        if weight is None:
-            return np.ones(len(names))
-        if isinstance(weight, dict):
-            weight = {label: w for label, w in weight.items() if label in set(names.tolist())}
-        weights = compute_class_weight(weight, classes=names, y=names)
-        if is_word(weight, "balanced"):
-            weights = labels.counts.sum() / (len(names) * labels.counts)
-        return check_error_weights(weights, self.class_weight)
+        if is_word(self.class_weight, "balanced"):
+            return labels.counts.sum() / (len(labels.counts) * labels.counts)
+        classes = labels.classes
+        weights = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        return check_error_weights(weights[labels.present], self.class_weight)
 
     def _fold_scores(self, folds, values):
         variant, reg_on, offset = self.variant, self.reg_on, self.offset

@@ -11,6 +11,7 @@ from .._validation import (
     is_negated_dissimilarity,
     refuse_dask,
     refuse_dask_query,
+    without_mask,
 )
 from .base_kernel import BaseKernel
 
@@ -84,7 +85,7 @@ class PrecomputedKernel(BaseKernel):
     def fit(self, X: Objects, y: Objects | None = None) -> Self:
         """Check the matrix; nothing is learned."""
         refuse_dask(self, self.K, X)
-        self.K = np.asarray(self.K)
+        self.K = np.asarray(without_mask(self.K))
         check_square(self.K, "PrecomputedKernel's matrix")
         if not np.isfinite(self.K.sum()):
             raise ValueError("PrecomputedKernel's matrix contains NaN or infinite values.")

@@ -22,6 +22,7 @@ from .._sparse import (
     sq_norms,
 )
 from .._validation import check_choice, check_positive, check_real, is_word
+from ..formulas.class_metrics import unit_rows
 from ..measures.base import Measure
 from ..measures.table import GROUPS, MEASURES
 from .base_kernel import BaseKernel, UserKernel
@@ -67,6 +68,11 @@ def sq_euclidean(X, Y, out=None):
 def _product(A, B, out):
     """AB in Fortran order."""
     return np.matmul(B.T, A.T, out=None if out is None else out.T).T
+
+
+def unit_length(X):
+    """Rows, sparse ones or an array, divided by their lengths; zeros stay."""
+    return X.normalized() if is_sparse(X) else unit_rows(X)
 
 
 class NamedKernel(BaseKernel):
@@ -116,17 +122,18 @@ class NamedKernel(BaseKernel):
         Of two sets in Fortran order: the values of one object of Y, and so those of a class, stand
         together, and what follows works on the classes one by one.
         """
-        X, Y = (self.standardized(X),) * 2 if X is Y else map(self.standardized, (X, Y))
+        rows = unit_length if self.name == "cosine" else self.standardized
+        X, Y = (rows(X),) * 2 if X is Y else map(rows, (X, Y))
         if is_sparse(X) or is_sparse(Y):
             return self._sparse_pair_values(X, Y, out)
-        match self.pair_key:
+        match self.pair_key or self.name:
             case "squared distance":
                 return sq_euclidean(X, Y, out)
             case "city-block distance":
                 if X is Y:
                     return cdist(X, Y, "cityblock")
                 return cdist(Y, X, "cityblock", out=None if out is None else out.T).T
-            case "inner product":
+            case "inner product" | "cosine":
                 return X @ Y.T if X is Y else _product(X, Y.T, out)
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, gamma=self.gamma)
 
@@ -134,7 +141,6 @@ class NamedKernel(BaseKernel):
         """The same where X or Y is sparse: dense are blocks of the result alone."""
         if out is None:
             out = np.empty((len(X), len(Y)), order="C" if X is Y else "F")
-        cosine = self.name == "cosine"
         x2, y2 = sq_norms(X), sq_norms(Y)
         for rows in row_chunks(len(X), 4 * len(Y)):
             if self.pair_key == "city-block distance":
@@ -145,9 +151,6 @@ class NamedKernel(BaseKernel):
                 block *= -2
                 block += x2[rows, None] + y2
                 np.maximum(block, 0, out=block)
-            elif cosine:
-                lengths = np.sqrt(np.outer(x2[rows], y2))
-                block /= np.where(lengths > 0, lengths, 1.0)
             out[rows] = block
         if X is Y and self.pair_key == "squared distance":
             np.fill_diagonal(out, 0.0)
@@ -183,9 +186,9 @@ class NamedKernel(BaseKernel):
         """Self-similarities."""
         if self.name in ("rbf", "laplacian", "chi2"):
             return np.ones(len(X))
-        inner = sq_norms(self.standardized(X))
         if self.name == "cosine":
-            return (inner > 0).astype(float)
+            return (sq_norms(unit_length(X)) > 0).astype(float)
+        inner = sq_norms(self.standardized(X))
         if self.name == "additive_chi2":
             return np.zeros(len(X))
         return self.from_pairs(inner, overwrite=True)
@@ -264,10 +267,11 @@ def fit_named_kernel(name, X, *, gamma="scale", degree=3, coef0=1, standardize=F
         center = None
     kernel = NamedKernel(name, None, degree, coef0, center, scale)
     gamma = resolve_gamma(gamma, _standardized_sample(kernel, X))
-    if gamma == 0 and name in WITH_GAMMA:
+    if gamma in (0, np.inf) and name in (*WITH_GAMMA, "linear"):
         raise ValueError(
-            f"The data reach {abs(as_matrix(X)).max():.1g}, and their variance is too large to "
-            "compute with. Divide the columns by their scale, or standardise them."
+            f"The data reach {abs(as_matrix(X)).max():.1g}, and their variance is too "
+            f"{'small' if gamma else 'large'} to compute with. Divide the columns by their scale, "
+            "or standardise them."
         )
     kernel.gamma = gamma
     return kernel
@@ -319,11 +323,14 @@ def resolve_gamma(gamma, X):
     if gamma is None or is_word(gamma, "auto"):
         return 1 / X.shape[1]
     if is_word(gamma, "scale"):
-        # As in scikit-learn's SVC; constant data have no scale, and any value serves.
-        with np.errstate(over="ignore"):  # a γ of 0 is refused where a kernel has one
+        # As in scikit-learn's SVC.
+        with np.errstate(over="ignore"):  # a γ of 0 or ∞ is refused where a kernel has one
             variance = X.var()
-        # So have data whose variance is lost in floating point.
-        return float(1 / (X.shape[1] * variance)) if variance > 1e-300 else 1.0
+        if variance > 1e-300:
+            return float(1 / (X.shape[1] * variance))
+        # Constant data have no scale, and any value serves; of others the variance is lost.
+        rows = as_matrix(X)
+        return np.inf if rows.max() > rows.min() else 1.0
     return check_positive(gamma, "gamma, unless it is 'scale' or 'auto',")
 
 

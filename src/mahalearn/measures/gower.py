@@ -170,7 +170,7 @@ def _columns(X):
     """Names and arrays of the columns of a table, an array or a list of rows."""
     X = check_objects(X.toarray() if issparse(X) else X)
     if hasattr(X, "columns"):
-        names = list(X.columns)
+        names = list(getattr(X, "column_names", X.columns))
         columns = [_series(X[name]) for name in names]
     else:
         rows = _rows(X)
@@ -239,6 +239,9 @@ def _check_cells(name, column):
 
 def _series(column):
     """A column of a data frame as an array, numeric if it is numeric."""
+    if hasattr(column, "to_pylist"):  # of pyarrow, whose arrays show missing names as the first one
+        cells = np.array([*column.to_pylist(), None], dtype=object)[:-1]
+        return cells if str(column.type).startswith("dictionary") else _tidy(cells)
     if str(column.dtype) == "category":  # of pandas; numbers may be names there
         return column.astype(object).to_numpy()
     return _tidy(column.to_numpy())

@@ -24,7 +24,7 @@ from ..kernels.landmarks import (
 )
 from ..kernels.precomputed import PrecomputedKernel
 from ..kernels.protocol import POLYNOMIAL, as_kernel, fit_kernel_and_gram
-from ..table_encoder import is_frame
+from ..table_encoder import is_frame, rows_as_array
 from ..training.exact import TrainingKernel
 from ..training.sample import join_rows
 from ..training.sources import compute, dask_parts, delayed, pairs_of, part_rows, summarise
@@ -196,7 +196,7 @@ def _table(X):
             "MahalanobisClassifierCV takes sparse rows in one matrix, not in batches; a classifier "
             "with landmarks= takes batches of them."
         )
-    return X if is_frame(X) else np.asarray(X)
+    return X if is_frame(X) else rows_as_array(X)
 
 
 def _header(X):

@@ -42,6 +42,7 @@ from ..classifiers.kernel_quadratic import KernelQuadraticDiscriminant
 from ..formulas.conformal import class_p_values, least_other, prediction_sets
 from ..kernels.protocol import is_precomputed, kernel_settings, takes_sparse, takes_vectors
 from ..model_selection.search import KernelSearchCV
+from ..table_encoder import rows_as_array
 from ..training.exact import fit_training
 from ._folds import class_folds, fit_folds, ranked_folds, warn_small_classes
 from ._full import (
@@ -234,7 +235,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 # A pipeline may take columns by name; the estimator checks the values.
                 return validate_data(self, X, reset=reset, skip_check_array=True)
             options = {"accept_sparse": "csr", "ensure_all_finite": tags.pairwise}
-            return validate_data(self, X, reset=reset, dtype=None, **options)
+            return validate_data(self, rows_as_array(X), reset=reset, dtype=None, **options)
         return check_objects(X)
 
     def _fit_full(self, X, codes, required):

@@ -10,7 +10,6 @@ from sklearn.utils.validation import (
 )
 
 from .._base import NO_LABELS, KernelEstimator
-from .._sparse import is_sparse
 from .._typing import (
     CV,
     ArrayLike,
@@ -37,7 +36,6 @@ from .._validation import (
     sorted_labels,
 )
 from ..classifiers.kernel_quadratic import KernelMahalanobisTransformer
-from ..formulas.class_metrics import unit_rows
 from ..kernels.protocol import (
     fit_kernel,
     fit_kernel_and_gram,
@@ -46,6 +44,7 @@ from ..kernels.protocol import (
     kernel_matrix,
     standardizes,
     takes_vectors,
+    unit_length,
 )
 from ..training.exact import fit_training
 from ..training.sample import join_rows
@@ -319,7 +318,7 @@ class KernelMahalanobisNovelty(PValueMixin, KernelEstimator):
                 f"{'kernel values' if is_precomputed(self.kernel) else 'objects'}. Leave "
                 "normalize=False."
             )
-        return X.normalized() if is_sparse(X) else unit_rows(X)
+        return unit_length(X)
 
     @property
     def _standardize(self):

@@ -29,6 +29,7 @@ from .._validation import (
     refuse_dask_query,
     refuse_mixed_labels,
     validate_rows,
+    without_mask,
 )
 from ..formulas.class_metrics import (
     Histogram,
@@ -537,6 +538,7 @@ class MahalanobisNovelty(PValueMixin, BaseEstimator):
 
         An array may be a file in virtual memory, which is not read as a whole.
         """
+        X = without_mask(X)
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu" and len(X):
             self._check_rows(np.zeros((1, X.shape[1]), X.dtype), reset)
             return X

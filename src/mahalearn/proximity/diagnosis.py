@@ -8,7 +8,14 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 
 from .._typing import ArrayLike, Objects, RandomState
-from .._validation import SYMMETRY_RTOL, check_choice, check_memory, check_squarable, check_square
+from .._validation import (
+    SYMMETRY_RTOL,
+    check_choice,
+    check_memory,
+    check_squarable,
+    check_square,
+    without_mask,
+)
 from ..display import SpectrumDisplay
 from ..formulas.dissimilarities import (
     TRIANGLE_EXACT,
@@ -236,7 +243,8 @@ def diagnose(
     The dissimilarities are Euclidean: every kernel method applies as it is.
     """
     kind = check_choice(kind, "kind", KINDS)
-    matrix = np.asarray(check_array(matrix, dtype=np.float64, input_name=f"{kind} matrix"))
+    matrix = check_array(without_mask(matrix), dtype=np.float64, input_name=f"{kind} matrix")
+    matrix = np.asarray(matrix)
     n = len(matrix)
     check_square(matrix, f"The {kind} matrix")
     check_memory(5 * n**2, f"The diagnosis of {n} objects")
