@@ -133,7 +133,7 @@ def rank(problem, wanted, plan, *, jobs=1, time_budget=None, progress=None, list
     """
     listener, finished, keep = listener or Silent(), None, None
     if progress is not None:
-        saved = Progress(progress, fingerprint(problem, plan))
+        saved = Progress(progress, fingerprint(problem, plan, time_budget is not None))
         finished, keep = saved.cells(), saved.add
         if finished:
             listener.resumed(len(finished))
