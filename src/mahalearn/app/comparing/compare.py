@@ -88,6 +88,7 @@ def sampled(problem, size, seed):
         rows.append(rng.choice(members, wanted, replace=False))
     chosen = np.sort(np.concatenate(rows))
     part = problem.take(chosen)
+    part.population = {str(label): n for label, n in problem.counts.items()}
     if problem.kind == "proximity" and part.names is None:  # which of them predict asks for
         part.names = [str(i + 1) for i in chosen]
     rest = "; the winner is fitted on all rows if it can be fitted on so many in a short time"
