@@ -143,7 +143,10 @@ def _from_lines(path, suffix, lines):
 
 
 def _table_of_texts(path, lines):
-    """Texts and their labels below the names of the columns, None if the first line has none."""
+    """Texts and their labels below the names of the columns.
+
+    None if the first line has no such names, or there are numbers in several columns.
+    """
     rows, _, _ = cells_of(path, "\n".join(lines))
     header = list(map(folded, rows[0]))
     columns = [next((header.index(key) for key in keys if key in header), None) for keys in _KEYS]
@@ -159,6 +162,10 @@ def _table_of_texts(path, lines):
         [row[j] for row in rows[1:]] if j is not None else None for j in columns
     )
     notes = [f"The first line, {lines[0]!r}, was read as names of columns."]
+    if ignored := [name for j, name in enumerate(rows[0]) if j not in columns]:
+        if all(number(text) is not None for text in objects):
+            return None
+        notes.append(f"Columns that were ignored: {listed(map(repr, ignored))}.")
     return Collection(objects, labels, names, notes, _text_measure(objects))
 
 
