@@ -30,10 +30,11 @@ from .problem import (
     Note,
     Problem,
     listed,
+    matched_note,
     symbols_met_once,
 )
 from .source import cells_of, decoded, lines_of, load
-from .tables import find_columns, matched_note
+from .tables import find_columns
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -491,7 +492,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         f"{counted(len(frame), 'row')} became {counted(len(rows), 'series', 'series')} of "
         f"{counted(len(channels), 'channel')}, of lengths {min(lengths)} to {max(lengths)}."
         + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else ""),
-        *([matched_note(renamed)] if renamed else []),
+        *([matched_note("Columns", renamed)] if renamed else []),
         *stand_in_notices(frame[channels]),
     ]
     return collection

@@ -381,6 +381,12 @@ def alike_notices(values, what):
             )
 
 
+def matched_note(what, renamed):
+    """The sentence on names that are there in another spelling: there -> known."""
+    pairs = listed(f"{name!r} for {known!r}" for name, known in renamed.items())
+    return f"{what} were matched ignoring case and blanks: {pairs}."
+
+
 def square_matrix(measure, objects):
     """Proximities of all pairs of objects; a dissimilarity of an object with itself is 0.
 
