@@ -170,6 +170,20 @@ def test_finished_folds_are_taken_over(iris, tmp_path, monkeypatch):
     assert list(other.cells()) == [("lda", 0)]
 
 
+def test_what_changes_results_changes_the_key():
+    y, M = np.array(["a", "b"]), np.ones((2, 2))
+    flat, tall = np.ones((1, 2)), np.ones((2, 1))
+    problems = [
+        Problem("proximity", M, y, "matrix", proximity="similarity"),
+        Problem("proximity", M, y, "matrix", proximity="dissimilarity"),
+        Problem("objects", [flat, flat], y, "series", measure="dtw"),
+        Problem("objects", [tall, tall], y, "series", measure="dtw"),
+    ]
+    keys = [fingerprint(problem, Plan()) for problem in problems]
+    keys.append(fingerprint(problems[0], Plan(), limited=True))
+    assert len(set(keys)) == len(keys)
+
+
 def test_resume_goes_on_from_an_interruption(tmp_path, monkeypatch):
     table = write_csv(tmp_path / "t.csv", *flowers())
     options = ["--target", "species", "--methods", "gaussian,lda", "--jobs", 1, "--repeats", 1]

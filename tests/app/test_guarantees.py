@@ -12,7 +12,7 @@ from scipy.stats import binom, binomtest
 from mahalearn import MahalanobisNovelty
 from mahalearn.app.cli._predict import New, predictions
 from mahalearn.app.comparing import winner as winner_module
-from mahalearn.app.comparing.compare import conclude, fit_winner, rank
+from mahalearn.app.comparing.compare import conclude, fit_winner, rank, sampled
 from mahalearn.app.comparing.methods import class_scores
 from mahalearn.app.comparing.model import class_margins
 from mahalearn.app.comparing.plan import Plan
@@ -200,6 +200,23 @@ def test_a_median_between_two_far_values_raises_no_alarm():
     runs = 600
     count = alarms(lambda n: rng.choice([-1, 1], n) * rng.pareto(0.02, n), 4, 1000, runs)
     assert count <= binom.ppf(0.999, runs, changed_columns.LEVEL)
+
+
+def test_a_sample_with_more_of_the_rare_classes_raises_no_alarm():
+    """All three columns were called changed. What the sample knows of a rare class stays known."""
+    rng = np.random.default_rng(7)
+    y = rng.permutation(np.r_[np.arange(3000) % 2, np.repeat(np.arange(2, 32), 5)])
+    rare = y > 1
+    table = pd.DataFrame({"x": rng.normal(size=len(y)) + 5 * rare})
+    table["kind"] = np.where(rare, "rare", "usual")
+    table["gaps"] = np.where(rare, np.nan, table["x"])
+    part = sampled(Problem("vectors", table, y.astype(str), "rare classes"), 300, 0)
+    assert np.mean(part.X["kind"] == "rare") > 4 * rare.mean()
+    features = part.features()
+    drifts = column_drifts(table, features, len(part))
+    assert not any(drift.changed for drift in drifts)
+    levels = {feature["name"]: feature.get("levels") for feature in features}["kind"]
+    assert levels.keys() == {"rare", "usual"} and features[0]["quartiles"][4] == part.X["x"].max()
 
 
 def test_categories_that_training_could_not_know_raise_no_alarm():

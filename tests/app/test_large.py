@@ -141,6 +141,9 @@ def test_finalists_are_fitted_on_all_rows_but_the_test_rows(folder, trained):
     about = model_about(trained / "model.skops")
     best = min(found["finalists"], key=lambda row: row["error"][0])
     assert about["training"]["objects"] == best["fitted_rows"]
+    # Columns are described by rows among which the classes have their shares of the table.
+    (colour,) = (column for column in about["features"] if column["name"] == "colour")
+    assert colour["rows"] == pytest.approx(600, abs=2) and found["sample"] > 640
 
 
 @pytest.mark.parametrize("name", ["t", "t.csv"])

@@ -111,6 +111,7 @@ def test_categories_without_classes(tmp_path):
     assert len(rows_of(out)) == 20
     notes = [line for line in " ".join(said.split()).split("• ") if line]
     assert len(set(notes)) == len(notes)  # each once, though both tables have it
+    works("novelty", *files, "--out", tmp_path / "last.csv", "--drop=-1", "--level", 0.2)
 
 
 def test_refusals(tmp_path):

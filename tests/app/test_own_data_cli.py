@@ -338,7 +338,7 @@ def test_names_that_look_like_numbers_are_matched_as_written():
     assert notes == ["Column 'zip' has names that were not in training: 0.5, 501."]
     X, notes = match_columns(pd.DataFrame({"zip": ["X", "y"]}), about)
     assert X["zip"].tolist() == ["x", "y"]
-    assert "Categories of 'zip' were matched ignoring case: 'X' for 'x'." in notes
+    assert "Categories of 'zip' were matched ignoring case and blanks: 'X' for 'x'." in notes
     about["features"][0]["levels"] = ["X", "x"]  # case tells them apart
     X, notes = match_columns(pd.DataFrame({"zip": ["X "]}), about)
     assert X["zip"].tolist() == ["X "] and "not in training: X " in notes[0]

@@ -188,6 +188,7 @@ HOSTILE = {
     "reads.fastq": ("@a\nACGT\n+\nIIII\n@b\nACG\n+\nIII\n", "is a file of FASTQ"),
     "tree.txt": ("#NEXUS\nbegin data;\n", "is a file of NEXUS"),
     "short.csv": ("text,label\napple,fruit\nbmw\n", "Row 3 .* has 1 cell, the first line has 2"),
+    "points.csv": ("label,y,x\n1,2,3\n2,2,4\n", "The cell 'y' in line 1 .* is not a number"),
     "bad.npy": (b"nothing", "is not an NPY file"),
     "bad.npz": (b"nothing", "is not an NPZ file"),
 }
@@ -479,6 +480,8 @@ def test_names_of_the_two_columns_of_texts_are_no_object(tmp_path):
     table = read_collection(tmp_path / "t.csv")
     assert (table.objects, table.labels) == (collection.objects, collection.labels)
     assert table.names == [f"s{i}" for i in range(8)]
+    (tmp_path / "t.csv").write_text("\n".join(["page,Text,label", *rows]))
+    assert read_collection(tmp_path / "t.csv").notes[-1] == "Columns that were ignored: 'page'."
     (tmp_path / "t.tsv").write_text("\n".join("\t".join(w.split("\t")[::-1]) for w in words))
     with pytest.raises(DataError, match=r"begins with another label.* the label stands first"):
         read_collection(tmp_path / "t.tsv")

@@ -1,5 +1,6 @@
 """Numbers and counts in words, texts that keep their direction, names that look alike."""
 
+import re
 import unicodedata
 
 # Characters that turn the direction of writing or end a line: a name may not turn what follows it.
@@ -66,8 +67,11 @@ def folded(name):
     >>> from mahalearn.app.words import folded
     >>> folded("Größe (MM)") == folded("gro\\u0308ße(mm)\\u200b ")
     True
+    >>> folded("1 1/2") == folded("11/2")
+    False
     """
     letters = unicodedata.normalize("NFKC", str(name)).casefold()
+    letters = re.sub(r"(?<=\d)\s+(?=\d)", "_", letters)  # blanks between digits are seen
     return "".join(c for c in letters if not c.isspace() and unicodedata.category(c) != "Cf")
 
 

@@ -55,7 +55,6 @@ OTHER_KINDS |= dict.fromkeys((".phy", ".phylip"), ("a matrix of distances", "--p
 
 def read_data(options, only_look=False):
     """The problem that the options of a command describe."""
-
     _check_source(options)
     choices = {k: v for k, v in vars(options).items() if k not in ("rare", "memory")}
     problem = read_problem(**choices, only_look=only_look)
@@ -103,7 +102,6 @@ def series_hint(problem):
 
 def _check_source(options):
     """Refuse options that name no source, several, or are of no use for it; all at once."""
-
     source = _source(options)
     with Faults().raised() as faults:
         for fault in _faults_of_options(options, source):
@@ -115,7 +113,6 @@ def _check_source(options):
 
 def _source(options):
     """What the options read, in the words of `SERVES`."""
-
     data = options.data
     sources = {"DATA": data, "--proximity": options.proximity, "--objects": options.objects}
     there = [name for name, value in sources.items() if value]
@@ -153,7 +150,6 @@ def _faults_of_options(options, source):
 
 def _check_table(data):
     """Refuse what is no table, and name the option that reads it."""
-
     path = Path(data)
     if data != "-" and not path.exists() and not path.suffix:
         raise DataError(
@@ -170,13 +166,11 @@ def _check_table(data):
 
 def _check_kind(problem):
     """Refuse dissimilarities that are said to be similarities; other doubts are noted."""
-
     if problem.proximity == "similarity" and looks_like_dissimilarity(problem.X):
         raise DataError(
             "--kind similarity expects values that are large for similar objects, but each object "
             "has the value 0 with itself and no pair has a smaller one, as in a matrix of "
-            "dissimilarities; use "
-            "--kind dissimilarity."
+            "dissimilarities; use --kind dissimilarity."
         )
     problem.notes += suspicions(problem.X, problem.proximity)
     if problem.proximity == "dissimilarity" and (equal := equal_distances(problem.X)):
@@ -185,7 +179,6 @@ def _check_kind(problem):
 
 def _check_measure(problem):
     """Refuse objects that the measure cannot compare, before anything is computed."""
-
     if problem.measure == "edit" and symbols_met_once(problem.X) > MOST_MET_ONCE:
         raise DataError(
             "--measure edit counts symbols as equal or different, but these objects hold real "
@@ -216,7 +209,4 @@ def read_large(options, size, seed=0, rows=math.inf):
     most = math.inf if together else rows
     form = TableFormat(*(getattr(options, name) for name in vars(TableFormat())))
     table = large_table(options.data, memory, form, most, find=find)
-    if table is None:
-        return None
-
-    return Everything(table, options, size, seed)
+    return None if table is None else Everything(table, options, size, seed)

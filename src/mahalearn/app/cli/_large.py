@@ -77,7 +77,7 @@ class Everything:
             drop=[c for c in dict.fromkeys(drop) if c != options.id],
             id=options.id,
         )
-        n = self.summary.n_rows
+        self.problem.population, n = dict(self.summary.counts), self.summary.n_rows
         self.problem.notes = [
             f"The {n} rows are read part by part: methods are ranked on a stratified "
             f"sample of {len(self.problem)}, then the best {FINALISTS} of {', '.join(STREAMED)} "

@@ -39,7 +39,6 @@ def novelty(train, new, target, out, level, fdr, normalize, id, drop, force):
 
 def write(train, new, target, out, level, fdr, normalize, id, drop):
     """Fit, judge the new rows, and write the table and the page."""
-
     console = Console()
     X, y, Q, names, notes = read(train, new, target, id, drop)
     try:
@@ -64,11 +63,13 @@ def read(train, new, target, id, drop):
     """Training rows and their classes (None: one class), new rows and their names, notes."""
     find = None if target is None else partial(find_target, target=target)
     frame, notes = read_table(train, find=find)
+    chosen = {"id": id, **dict(enumerate(drop))}
     if target is None:
-        with Faults().raised() as faults:
-            find_columns(list(frame.columns), {"id": id, **dict(enumerate(drop))}, faults)
+        with Faults().raised() as faults:  # by number, too: of the columns that are there so far
+            chosen = find_columns(list(frame.columns), chosen, faults)
         frame[ONE_CLASS] = "regular"
-    problem = table_problem(frame, target or ONE_CLASS, train.stem, notes, drop=drop, id=id)
+    roles = {"id": chosen.pop("id", None), "drop": list(chosen.values())}
+    problem = table_problem(frame, target or ONE_CLASS, train.stem, notes, **roles)
     if target is None:
         problem.target = problem.y = None
     about = {"kind": "vectors", "features": problem.features(), "target": problem.target}
@@ -84,7 +85,6 @@ def fit(X, y, Q, level, normalize):
     An encoder of categories and missing cells learns from training rows, which new rows are not
     among. Then a third of the rows is kept from encoder and covariance, and calibrates.
     """
-
     detector, columns = MahalanobisNovelty(level=level, normalize=normalize), list(X.columns)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -110,7 +110,6 @@ def fit(X, y, Q, level, normalize):
 
 def judged(detector, vectors, columns, names, fdr):
     """A row of the table for each new row, and the values of the page."""
-
     p, d2 = detector.p_none(vectors), detector.mahalanobis(vectors)
     novel = detector.predict(vectors) == -1 if fdr is None else detector.select(vectors, fdr)
     classes, typical = detector.class_labels_, detector.p_values(vectors)

@@ -27,7 +27,7 @@ from ..reading.columns import row_names, written
 from ..reading.encoder import match_columns
 from ..reading.large import large_table, parse_memory, uniform
 from ..reading.layout import TableFormat
-from ..reading.problem import NAME, DataError, listed
+from ..reading.problem import NAME, DataError, listed, matched_note
 from ..reading.read import rows_of
 from ..reading.schema import check_about
 from ..reading.source import is_stream
@@ -322,8 +322,7 @@ def _new_series(data, about, form, id, interpolate):
 def _classes_like(labels, about):
     """Classes written as in training where only their letters look alike, and a note."""
     renamed = respelled(filter(None, labels), about["classes"])
-    pairs = listed(f"{label!r} for {name!r}" for label, name in renamed.items())
-    notes = [f"Classes were matched ignoring case: {pairs}."] if renamed else []
+    notes = [matched_note("Classes", renamed)] if renamed else []
     return [renamed.get(label, label) for label in labels], notes
 
 

@@ -88,6 +88,7 @@ def sampled(problem, size, seed):
         rows.append(rng.choice(members, wanted, replace=False))
     chosen = np.sort(np.concatenate(rows))
     part = problem.take(chosen)
+    part.population = {str(label): n for label, n in problem.counts.items()}
     if problem.kind == "proximity" and part.names is None:  # which of them predict asks for
         part.names = [str(i + 1) for i in chosen]
     rest = "; the winner is fitted on all rows if it can be fitted on so many in a short time"
@@ -133,7 +134,7 @@ def rank(problem, wanted, plan, *, jobs=1, time_budget=None, progress=None, list
     """
     listener, finished, keep = listener or Silent(), None, None
     if progress is not None:
-        saved = Progress(progress, fingerprint(problem, plan))
+        saved = Progress(progress, fingerprint(problem, plan, time_budget is not None))
         finished, keep = saved.cells(), saved.add
         if finished:
             listener.resumed(len(finished))

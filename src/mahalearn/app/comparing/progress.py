@@ -81,10 +81,11 @@ def state_of(tasks, cells, failed, jobs, method="", first=None):
     )
 
 
-def fingerprint(problem, plan):
-    """A hash of a problem, its folds and the versions that compute."""
-    facts = [vars(plan), versions(), problem.kind, problem.measure_name]
+def fingerprint(problem, plan, limited=False):
+    """A hash of a problem, its folds and the versions that compute; limited: within a time."""
+    facts = [vars(plan), limited, versions(), problem.kind, problem.proximity, problem.measure_name]
     facts += [repr(measure) for measure in (problem.alternatives or {}).values()]
+    facts += [str(x.shape) for x in problem.X if isinstance(x, np.ndarray)]
     digest = sha256(json.dumps(facts).encode())
     if problem.kind == "vectors":
         digest.update(problem.X.to_csv().encode())

@@ -12,10 +12,10 @@ from .problem import (
     Note,
     is_text,
     listed,
+    matched_note,
     number_blocks,
     text_columns,
 )
-from .tables import matched_note
 
 
 def describe_table(X):
@@ -144,7 +144,7 @@ def _renamed(frame, names):
     units = {renamed.get(c, c): unit for c, unit in frame.attrs.get("units", {}).items()}
     frame = frame.rename(columns=renamed)
     frame.attrs["units"] = units
-    return frame, [matched_note(renamed)]
+    return frame, [matched_note("Columns", renamed)]
 
 
 def _check(X, feature):
@@ -178,8 +178,7 @@ def _check(X, feature):
     renamed, notes = respelled(map(str, present), feature["levels"]), []
     if renamed:
         X[name] = X[name].replace(renamed)
-        pairs = listed(f"{old!r} for {new!r}" for old, new in renamed.items())
-        notes.append(f"Categories of {name!r} were matched ignoring case: {pairs}.")
+        notes.append(matched_note(f"Categories of {name!r}", renamed))
     unknown = sorted({str(v) for v in X[name].dropna()} - set(feature["levels"]))
     if unknown:
         notes.append(f"Column {name!r} has names that were not in training: {listed(unknown)}.")

@@ -30,10 +30,11 @@ from .problem import (
     Note,
     Problem,
     listed,
+    matched_note,
     symbols_met_once,
 )
 from .source import cells_of, decoded, lines_of, load
-from .tables import find_columns, matched_note
+from .tables import find_columns
 
 OBJECT_KEYS = ("object", "text", "sequence", "series", "string", "points", "x", "data")
 LABEL_KEYS = ("label", "class", "target", "y")
@@ -143,7 +144,10 @@ def _from_lines(path, suffix, lines):
 
 
 def _table_of_texts(path, lines):
-    """Texts and their labels below the names of the columns, None if the first line has none."""
+    """Texts and their labels below the names of the columns.
+
+    None if the first line has no such names, or there are numbers in several columns.
+    """
     rows, _, _ = cells_of(path, "\n".join(lines))
     header = list(map(folded, rows[0]))
     columns = [next((header.index(key) for key in keys if key in header), None) for keys in _KEYS]
@@ -159,6 +163,10 @@ def _table_of_texts(path, lines):
         [row[j] for row in rows[1:]] if j is not None else None for j in columns
     )
     notes = [f"The first line, {lines[0]!r}, was read as names of columns."]
+    if ignored := [name for j, name in enumerate(rows[0]) if j not in columns]:
+        if all(number(text) is not None for text in objects):
+            return None
+        notes.append(f"Columns that were ignored: {listed(map(repr, ignored))}.")
     return Collection(objects, labels, names, notes, _text_measure(objects))
 
 
@@ -484,7 +492,7 @@ def long_collection(frame, id, time, value, target=None, interpolate=False):
         f"{counted(len(frame), 'row')} became {counted(len(rows), 'series', 'series')} of "
         f"{counted(len(channels), 'channel')}, of lengths {min(lengths)} to {max(lengths)}."
         + (f" Columns that were not used: {listed(map(repr, spare))}." if spare else ""),
-        *([matched_note(renamed)] if renamed else []),
+        *([matched_note("Columns", renamed)] if renamed else []),
         *stand_in_notices(frame[channels]),
     ]
     return collection

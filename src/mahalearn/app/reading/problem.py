@@ -119,6 +119,8 @@ class Problem:
         Column -> unit that was taken off its numbers.
     series : dict or None
         The columns id, time and value (a list) of the long table that series were read from.
+    population : dict of str to int, or None
+        Objects of each class in the table of which these are a stratified sample.
     """
 
     kind: str
@@ -137,6 +139,7 @@ class Problem:
     overview: list = field(default_factory=list)
     units: dict = field(default_factory=dict)
     series: dict | None = None
+    population: dict | None = None
 
     @property
     def measure_name(self):
@@ -241,6 +244,17 @@ class Problem:
         mask[list(dict(zip(keys, order)).values())] = True
         return mask
 
+    def _in_proportion(self):
+        """Rows of a stratified sample among which the classes have their shares of all objects."""
+        if self.population is None:
+            return slice(None)
+        from ...training.sample import in_proportion
+
+        labels, codes = np.unique(self.y, return_inverse=True)
+        sizes = [self.population.get(str(label), self.counts[label]) for label in labels.tolist()]
+        order = np.random.default_rng(0).permutation(len(self))
+        return np.sort(order[in_proportion(codes[order], np.array(sizes))])
+
     def features(self):
         """Columns of a table: name, type, quartiles of numbers, counts of categories, unit."""
         if self.columns is not None:  # rows as objects
@@ -252,7 +266,8 @@ class Problem:
             X = self.X
         else:
             return []
-        features = [_feature(column, X[column]) for column in X.columns]
+        rows = self._in_proportion()
+        features = [_feature(column, X[column], rows) for column in X.columns]
         for feature in features:
             if feature["name"] in self.units:
                 feature["unit"] = self.units[feature["name"]]
@@ -336,17 +351,21 @@ def number_blocks(X):
         yield block, X.iloc[:, block].to_numpy(dtype=float)
 
 
-def _feature(name, values):
-    if not is_text(values):
-        numbers = values.to_numpy(dtype=float)
-        numbers = numbers[np.isfinite(numbers)]
-        quartiles = np.percentile(numbers, [0, 25, 50, 75, 100]).tolist() if len(numbers) else []
-        rows = {"rows": len(numbers), "missing": len(values) - len(numbers)}
-        summary = {"quartiles": quartiles} | rows if quartiles else {}
-        return {"name": name, "type": NUMBER} | summary
-    names = [str(v) for v in values.dropna()]
-    rows = {"rows": len(names), "missing": len(values) - len(names)}
-    return {"name": name, "type": NAME, "levels": dict(sorted(Counter(names).items()))} | rows
+def _feature(name, values, rows):
+    """Facts on a column: those on how often values occur are of these rows, others of all."""
+    some = values.iloc[rows]
+    if is_text(values):
+        names = Counter(map(str, some.dropna()))
+        levels = dict.fromkeys(sorted(map(str, values.dropna().unique())), 0) | names
+        facts = {"type": NAME, "levels": levels, "rows": names.total()}
+    else:
+        numbers, every = (v[np.isfinite(v)] for v in (c.to_numpy(float) for c in (some, values)))
+        if not len(numbers):
+            return {"name": name, "type": NUMBER}
+        middle = np.percentile(numbers, [25, 50, 75]).tolist()
+        quartiles = [float(every.min()), *middle, float(every.max())]
+        facts = {"type": NUMBER, "quartiles": quartiles, "rows": len(numbers)}
+    return {"name": name, **facts, "missing": len(some) - facts["rows"]}
 
 
 def alike_notices(values, what):
@@ -360,6 +379,12 @@ def alike_notices(values, what):
                 f"The {what} {listed(map(repr, labels))} differ in case, blanks or invisible "
                 "characters only and count as different; write them alike if they are one."
             )
+
+
+def matched_note(what, renamed):
+    """The sentence on names that are there in another spelling: there -> known."""
+    pairs = listed(f"{name!r} for {known!r}" for name, known in renamed.items())
+    return f"{what} were matched ignoring case and blanks: {pairs}."
 
 
 def square_matrix(measure, objects):

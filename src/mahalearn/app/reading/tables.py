@@ -140,12 +140,6 @@ def find_columns(names, wanted, faults):
     return chosen
 
 
-def matched_note(renamed):
-    """The sentence on columns whose names, by those of the table, were asked for in another way."""
-    pairs = listed(f"{column!r} for {name!r}" for column, name in renamed.items())
-    return f"Columns were matched ignoring case and blanks: {pairs}."
-
-
 def table_problem(frame, target, name, notes=(), *, drop=(), id=None, groups=None, faults=None):
     """The problem of a table: classes from the target column, features from the others.
 

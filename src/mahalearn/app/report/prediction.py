@@ -211,9 +211,10 @@ def _drift(values):
     if not values["drift"]:
         return None
     text = (
-        "Numbers of the new objects against those of the training rows; columns that changed most "
-        "come first. Boxes hold the middle half of the rows, lines reach from the smallest to the "
-        "largest. A shift is that of the median, in standard deviations of the training rows."
+        "Numbers and categories of the new objects against those of the training rows; columns "
+        "that changed most come first. Boxes hold the middle half of the rows, lines reach from "
+        "the smallest to the largest. A shift is that of the median, in standard deviations of the "
+        "training rows."
     )
     rows = [
         (
