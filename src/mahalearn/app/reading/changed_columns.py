@@ -141,23 +141,23 @@ def _categories(values, feature, n_training):
     return ColumnDrift(feature["name"], training, present, share, None, p, False, None, None)
 
 
-def _share_p_value(count, n, known, total, alternative="two-sided"):
-    """p-value of `count` of n new rows having what `known` of `total` training rows have."""
+def _share_p_value(count, n, count_training, n_training, alternative="two-sided"):
+    """p-value of `count` of n new rows having what count_training of n_training rows have."""
     from scipy.stats import hypergeom
 
-    law = hypergeom(total + n, known + count, n)
-    more = float(law.sf(count - 1))
-    return more if alternative == "greater" else min(1.0, 2 * min(more, float(law.cdf(count))))
+    law = hypergeom(n_training + n, count_training + count, n)
+    upper = float(law.sf(count - 1))
+    return upper if alternative == "greater" else min(1.0, 2 * min(upper, float(law.cdf(count))))
 
 
-def _with_missing(drift, count, n, known, n_present):
-    """A drift with the test of missing cells; in training they were `known` beside n_present."""
-    total = known + n_present
-    p = _share_p_value(count, n, known, total, "greater") if n > 1 else 1.0
+def _with_missing(drift, count, n, missing, present):
+    """A drift with the test of missing cells; missing and present cells of the training rows."""
+    n_training = missing + present
+    p = _share_p_value(count, n, missing, n_training, "greater") if n > 1 else 1.0
     if p >= drift.p_value:
         return drift
-    present = f"{drift.present}, {count / n:.0%} missing (training {known / total:.0%})"
-    return drift._replace(p_value=p, present=present.removeprefix("missing, "))
+    words = f"{drift.present}, {count / n:.0%} missing (training {missing / n_training:.0%})"
+    return drift._replace(p_value=p, present=words.removeprefix("missing, "))
 
 
 def drift_words(drifts, most=3):
