@@ -168,8 +168,8 @@ def columns(rng, n):
 
 @pytest.mark.parametrize(("n_training", "n_new"), [(60, 2000), (400, 30)])
 def test_the_test_of_changed_columns_keeps_its_level(n_training, n_new):
-    """The control takes the median and the range of the training rows for those of the world."""
-    rng, alarms, control, runs = np.random.default_rng(1), 0, 0, 300
+    """The controls take median, range and shares of the training rows for those of the world."""
+    rng, alarms, control, runs = np.random.default_rng(1), 0, np.zeros(3), 300
     for _ in range(runs):
         training, new = columns(rng, n_training), columns(rng, n_new)
         features = Problem("vectors", training, None, "columns").features()
@@ -178,10 +178,17 @@ def test_the_test_of_changed_columns_keeps_its_level(n_training, n_new):
         outside = ((new["normal"] < low) | (new["normal"] > high)).sum()
         p = binomtest(int((new["normal"] > median).sum()), n_new).pvalue
         p = min(p, binom.sf(outside - 1, n_new, 2 / (n_training + 1)))
-        control += p <= changed_columns.LEVEL / 2
+        shares = [
+            binomtest(int(now.sum()), n_new, then.mean()).pvalue
+            for now, then in (
+                (new["kind"] == "b", training["kind"] == "b"),
+                (new["gaps"].isna(), training["gaps"].isna()),
+            )
+        ]
+        control += np.array([p, *shares]) <= changed_columns.LEVEL / 2
     most = binom.ppf(0.999, runs, changed_columns.LEVEL)
     assert alarms <= most
-    assert (n_new < n_training) or control > most
+    assert (n_new < n_training) or (control > most).all()
 
 
 def alarms(draw, n_training, n_new, runs):
@@ -244,7 +251,7 @@ def test_changed_columns_are_named():
     assert changed["gaps"].endswith(f", {n_missing / 50:.0%} missing (training {share:.0%})")
     # The law of the number of rows by all orders of few rows.
     more = np.mean([sum(rows[:3]) >= 2 for rows in itertools.permutations([1, 1, 1, 0, 0, 0, 0])])
-    assert changed_columns._share_p_value(2, 3, 1, 4, "greater") == pytest.approx(more)
+    assert changed_columns._share_p_values(2, 3, 1, 4, "greater") == pytest.approx(more)
     # A file that lists quartiles of fewer rows than the model was fitted on: those count.
     assert features[0]["rows"] == 200
     many = columns(rng, 5000)

@@ -132,28 +132,34 @@ def _categories(values, feature, n_training):
         # Each level was new once: a new row is of an unknown one about as often, or more rarely.
         p = float(betabinom.sf(n_unknown - 1, n, n_levels + 1, n_training - n_levels))
     if n > 1:
-        shares = [(_share_p_value(now[name], n, levels[name], n_training), name) for name in levels]
-        least, name = min(shares, default=(1.0, ""))
-        if least * (n_levels + len(unknown)) < p:  # Bonferroni, over all categories there are
-            p = least * (n_levels + len(unknown))
+        # Bonferroni, over all categories there are.
+        counts = np.array([now[name] for name in levels])
+        each = _share_p_values(counts, n, np.array([*levels.values()]), n_training)
+        each *= n_levels + len(unknown)
+        if min(each, default=1.0) < p:
+            name, p = [*levels][each.argmin()], float(each.min())
             present = f"{name}: {now[name] / n:.0%} (training {levels[name] / n_training:.0%})"
     share, training = n_unknown / n if n else 0.0, f"{n_levels} categories"
     return ColumnDrift(feature["name"], training, present, share, None, p, False, None, None)
 
 
-def _share_p_value(count, n, count_training, n_training, alternative="two-sided"):
-    """p-value of `count` of n new rows having what count_training of n_training rows have."""
+def _share_p_values(counts, n, counts_training, n_training, alternative="two-sided"):
+    """p-values of so many of n new rows having what so many of n_training rows have."""
     from scipy.stats import hypergeom
 
-    law = hypergeom(n_training + n, count_training + count, n)
-    upper = float(law.sf(count - 1))
-    return upper if alternative == "greater" else min(1.0, 2 * min(upper, float(law.cdf(count))))
+    law = hypergeom(n_training + n, counts_training + counts, n)
+    upper = law.sf(counts - 1)
+    if alternative == "greater":
+        return upper
+    return np.minimum(1.0, 2 * np.minimum(upper, law.cdf(counts)))
 
 
 def _with_missing(drift, count, n, missing, present):
     """A drift with the test of missing cells; missing and present cells of the training rows."""
     n_training = missing + present
-    p = _share_p_value(count, n, missing, n_training, "greater") if n > 1 else 1.0
+    if n < 2 or not count:
+        return drift
+    p = float(_share_p_values(count, n, missing, n_training, "greater"))
     if p >= drift.p_value:
         return drift
     words = f"{drift.present}, {count / n:.0%} missing (training {missing / n_training:.0%})"
